@@ -1,0 +1,108 @@
+"""The JSON record of kinds, levels and notation inside files that cannot express them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from enco._variables import Variable
+from enco.errors import DataError, FileFormatError
+
+__all__ = ["DEFAULT_SEPARATOR", "DEFAULT_TARGET", "Notation", "Record"]
+
+DEFAULT_TARGET = "perturbation"
+DEFAULT_SEPARATOR = "+"
+
+
+@dataclass(frozen=True)
+class Notation:
+    """How a table writes targets: the column, the labels of observational rows, the separator between names.
+
+    `control` None stands for the default labels: an empty cell or ``control``.
+    """
+
+    target: str | None = DEFAULT_TARGET
+    control: tuple[str, ...] | None = None
+    separator: str = DEFAULT_SEPARATOR
+
+    @classmethod
+    def of(cls, target: str | None, control: str | Iterable[str] | None, separator: str) -> Notation:
+        """Build from what a caller passes, where one label may stand alone.
+
+        Examples
+        --------
+        >>> Notation.of("guide", "NT", "|").control
+        ('NT',)
+        """
+        labels = (control,) if isinstance(control, str) else None if control is None else tuple(map(str, control))
+        if not separator or separator.isspace():
+            raise DataError(f"the separator {separator!r} is empty: use a character such as '+' or '|'")
+        return cls(target, labels, separator)
+
+
+@dataclass(frozen=True)
+class Record:
+    """Everything about a table that its cells do not say.
+
+    Examples
+    --------
+    >>> pair = (Variable("A", "categorical", (False, True)), Variable("B", "continuous"))
+    >>> record = Record(pair, Notation(), rows=7)
+    >>> Record.from_json(record.to_json(), "a.csv") == record
+    True
+    """
+
+    variables: tuple[Variable, ...]
+    notation: Notation
+    rows: int
+
+    def to_json(self) -> str:
+        """Return one line of text."""
+        record = {
+            "version": 1,
+            "rows": self.rows,
+            "target": self.notation.target,
+            "control": self.notation.control,
+            "separator": self.notation.separator,
+            "variables": variables_to_json(self.variables),
+        }
+        return json.dumps(record, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str, source: str) -> Record:
+        """Read it back; `source` names the file in the message when it is damaged."""
+        try:
+            raw = json.loads(text)
+            control = raw["control"]
+            notation = Notation(
+                raw["target"], None if control is None else tuple(map(str, control)), str(raw["separator"])
+            )
+            return cls(variables_from_json(raw["variables"]), notation, int(raw["rows"]))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise FileFormatError(
+                f"{source}: the record of kinds and levels is damaged ({error}); remove it"
+            ) from error
+
+    def notation_for(self, asked: Notation) -> Notation:
+        """Combine what a caller asked for with what the file records: defaults take the recorded value."""
+        return replace(
+            asked,
+            target=self.notation.target if asked.target in (DEFAULT_TARGET, None) else asked.target,
+            control=self.notation.control if asked.control is None else asked.control,
+            separator=self.notation.separator if asked.separator == DEFAULT_SEPARATOR else asked.separator,
+        )
+
+
+def variables_to_json(variables: Sequence[Variable]) -> list[dict[str, Any]]:
+    """Return plain lists and dictionaries; JSON keeps bool, int and str levels apart."""
+    return [{"name": variable.name, "kind": variable.kind, "levels": variable.levels} for variable in variables]
+
+
+def variables_from_json(raw: Any) -> tuple[Variable, ...]:
+    """Invert `variables_to_json`."""
+    return tuple(
+        Variable(entry["name"], entry["kind"], None if entry["levels"] is None else tuple(entry["levels"]))
+        for entry in raw
+    )

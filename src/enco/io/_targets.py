@@ -1,0 +1,181 @@
+"""Reading and writing the cells that say which variables were intervened on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from enco.errors import DataError
+from enco.io._record import Notation
+
+__all__ = ["check_notation", "parse_targets", "resolve_targets", "target_labels"]
+
+_DEFAULT_CONTROL = ("", "control")
+_SHOWN = 5
+
+
+def parse_targets(
+    cells: NDArray[Any], names: Sequence[str], notation: Notation
+) -> tuple[NDArray[np.intp], list[tuple[int, ...]]]:
+    """Turn target cells into regimes.
+
+    Parameters
+    ----------
+    cells : ndarray of object, shape (rows,)
+        Text, numbers or missing values (None, nan), which read as empty cells.
+    names : sequence of str
+        The variables.
+    notation : Notation
+
+    Returns
+    -------
+    regime_of_row : ndarray of int, shape (rows,)
+        Index into the target sets.
+    target_sets : list of tuple of int
+        Positions in `names`.
+
+    Examples
+    --------
+    >>> cells = np.array(["control", "B+A", None, "A + B"], dtype=object)
+    >>> rows, sets = parse_targets(cells, ["A", "B"], Notation())
+    >>> rows.tolist(), sets
+    ([0, 1, 0, 1], [(), (0, 1)])
+    """
+    check_notation(names, notation)
+    positions = {name: position for position, name in enumerate(names)}
+    which, distinct = pd.factorize(cells, use_na_sentinel=False)
+    sets: dict[tuple[int, ...], int] = {}
+    regime_of_cell = np.empty(len(distinct), dtype=np.intp)
+    unknown: dict[str, int] = {}
+    for index, cell in enumerate(distinct):
+        found, strange = _parse_cell(_text(cell), positions, notation)
+        for name in strange:
+            unknown.setdefault(name, index)
+        regime_of_cell[index] = sets.setdefault(found, len(sets))
+    if unknown:
+        name, index = next(iter(unknown.items()))
+        row = int(np.flatnonzero(which == index)[0])
+        raise DataError(_unknown_message(name, row, list(unknown), notation))
+    return regime_of_cell[which], list(sets)
+
+
+def check_notation(names: Sequence[str], notation: Notation) -> None:
+    """Refuse names that the notation cannot tell from a control label or from two names.
+
+    Examples
+    --------
+    >>> check_notation(["A", "A+B"], Notation(separator="|"))
+    """
+    control = _control(notation)
+    for name in names:
+        if notation.separator in name:
+            raise DataError(
+                f"the variable name {name!r} contains the separator {notation.separator!r}: choose another "
+                "separator, for example separator='|'"
+            )
+        if name in control or name.strip() in control:
+            raise DataError(
+                f"the variable name {name!r} is also the label of observational rows: rename the column or "
+                "pass another label as control="
+            )
+    for label in control:
+        if notation.separator in label:
+            raise DataError(
+                f"the control label {label!r} contains the separator {notation.separator!r}: choose another separator"
+            )
+    if notation.target is not None and notation.target in names:
+        raise DataError(
+            f"the column {notation.target!r} cannot hold both targets and a variable: pass another name as target="
+        )
+
+
+def target_labels(target_sets: Sequence[Sequence[int]], names: Sequence[str], notation: Notation) -> list[str]:
+    """Write each target set as a cell.
+
+    Examples
+    --------
+    >>> target_labels([(), (0, 1)], ["A", "B"], Notation(control=("NT",)))
+    ['NT', 'A+B']
+    """
+    check_notation(names, notation)
+    control = notation.control[0] if notation.control else _DEFAULT_CONTROL[-1]
+    return [notation.separator.join(names[position] for position in found) or control for found in target_sets]
+
+
+def resolve_targets(entry: Any, positions: Mapping[str, int], where: str) -> tuple[int, ...]:
+    """Turn None, a name, a position or a collection of them into sorted positions.
+
+    Examples
+    --------
+    >>> resolve_targets(["B", 0], {"A": 0, "B": 1}, "environment 1")
+    (0, 1)
+    """
+    if entry is None:
+        return ()
+    members = [entry] if isinstance(entry, str | int | np.integer) else list(entry)
+    found = set()
+    for member in members:
+        if isinstance(member, str):
+            if member not in positions:
+                raise DataError(f"{where} targets the unknown variable {member!r}: known are {_some(list(positions))}")
+            found.add(positions[member])
+        elif isinstance(member, int | np.integer) and not isinstance(member, bool):
+            if not 0 <= member < len(positions):
+                raise DataError(
+                    f"{where} targets position {member}, but there are {len(positions)} variables: "
+                    f"positions go from 0 to {len(positions) - 1}"
+                )
+            found.add(int(member))
+        else:
+            raise DataError(f"{where} has the target {member!r}: give a name or a position")
+    return tuple(sorted(found))
+
+
+def _parse_cell(text: str, positions: Mapping[str, int], notation: Notation) -> tuple[tuple[int, ...], list[str]]:
+    """Return the positions in one cell and the names in it that are unknown."""
+    control = _control(notation)
+    if text in control or text.strip() in control:
+        return (), []
+    found: set[int] = set()
+    strange: list[str] = []
+    for part in text.split(notation.separator):
+        name = part if part in positions else part.strip()
+        if name in positions:
+            found.add(positions[name])
+        elif not name or name not in control:  # 'A+control' is a common way to write a single target
+            strange.append(name)
+    return tuple(sorted(found)), strange
+
+
+def _control(notation: Notation) -> tuple[str, ...]:
+    return _DEFAULT_CONTROL if notation.control is None else notation.control
+
+
+def _text(cell: Any) -> str:
+    if isinstance(cell, str):
+        return cell
+    if cell is None or cell is pd.NA or cell != cell:
+        return ""
+    if isinstance(cell, float | np.floating) and float(cell).is_integer():
+        return str(int(cell))  # a column of positions that became floats because of missing cells
+    return str(cell)
+
+
+def _unknown_message(name: str, row: int, unknown: Sequence[str], notation: Notation) -> str:
+    column = f"column {notation.target!r}, row {row}, counting from 0"
+    if not name:
+        return f"{column}: a target cell is empty or has an empty name; fill it in or add '' to control="
+    others = f" ({len(unknown)} unknown targets in all: {_some(unknown)})" if len(unknown) > 1 else ""
+    return (
+        f"{column}: there is no variable {name!r}{others}; correct the name, remove those rows, or pass "
+        f"control={name!r} if it marks rows without intervention"
+    )
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:_SHOWN])
+    return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"

@@ -1,0 +1,165 @@
+"""Graphs from files: the truth of a simulation or somebody's prediction; A[i, j] = 1 means i -> j.
+
+=========  ===================================================================================================
+suffix     content
+=========  ===================================================================================================
+``.npz``   ``adj_matrix`` [N, N] and, optionally, ``names`` [N]
+``.json``  an object with ``variables`` (names) and ``adjacency`` (N lists of N zeros or ones)
+``.csv``   a square matrix with names in the first row and the first column, or a list of edges with the
+           columns ``cause`` and ``effect``
+=========  ===================================================================================================
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enco.errors import FileFormatError, GraphError
+from enco.io._archive import Archive
+from enco.io._paths import existing_file
+
+__all__ = ["read_graph"]
+
+
+def read_graph(
+    path: str | os.PathLike[str], *, names: Sequence[str] | None = None
+) -> tuple[tuple[str, ...] | None, NDArray[np.bool_]]:
+    r"""Read a directed graph.
+
+    Parameters
+    ----------
+    path : path-like
+        A file ending in .npz, .json or .csv.
+    names : sequence of str, optional
+        Return the variables in this order; a list of edges may then leave variables without edges out.
+
+    Returns
+    -------
+    names : tuple of str, or None if the file has none
+    adjacency : ndarray of bool, shape (N, N)
+        ``adjacency[i, j]`` means i -> j.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "edges.csv").write_text("cause,effect\nA,B\nB,C\n")
+    ...     found, adjacency = read_graph(f"{folder}/edges.csv")
+    >>> found, adjacency.astype(int).tolist()
+    (('A', 'B', 'C'), [[0, 1, 0], [0, 0, 1], [0, 0, 0]])
+    """
+    source = existing_file(path)
+    readers = {".npz": _from_npz, ".json": _from_json, ".csv": _from_csv}
+    if source.suffix.lower() not in readers:
+        raise FileFormatError(f"{source}: cannot read a graph from a {source.suffix!r} file; use .npz, .json or .csv")
+    found, matrix, complete = readers[source.suffix.lower()](source)
+    adjacency = _checked(source, found, matrix)
+    if names is None or found is None:
+        if names is not None and len(names) != len(adjacency):
+            raise GraphError(f"{source}: the graph has {len(adjacency)} variables, not {len(names)}")
+        return (None if found is None else tuple(found)), adjacency
+    return tuple(names), _in_order(source, found, adjacency, names, complete)
+
+
+_Found = tuple[list[str] | None, NDArray[Any], bool]  # names, matrix, whether all variables are listed
+
+
+def _from_npz(source: Path) -> _Found:
+    with Archive(source) as archive:
+        matrix = archive.array("adj_matrix")
+        names = archive.array("names") if "names" in archive else None
+    if names is not None and names.dtype.kind not in "U":
+        raise FileFormatError(f"{source}: names holds {names.dtype}, it must hold text")
+    return (None if names is None else names.tolist()), matrix, True
+
+
+def _from_json(source: Path) -> _Found:
+    try:
+        content = json.loads(source.read_text(encoding="utf-8"))
+        names = [str(name) for name in content["variables"]]
+        matrix = np.array(content["adjacency"])
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        reason = f"key {error} is missing" if isinstance(error, KeyError) else " ".join(str(error).split())[:200]
+        raise FileFormatError(
+            f"{source}: expected JSON with the keys 'variables' and 'adjacency' ({reason})"
+        ) from error
+    return names, matrix, True
+
+
+def _from_csv(source: Path) -> _Found:
+    try:
+        with source.open(newline="", encoding="utf-8-sig") as file:
+            rows = [row for row in csv.reader(file, strict=True) if row]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise FileFormatError(f"{source}: this is not a readable CSV file ({error})") from error
+    if not rows:
+        raise FileFormatError(f"{source}: the file is empty; it needs a matrix with names or a list of edges")
+    header = [cell.strip() for cell in rows[0]]
+    if "cause" in header and "effect" in header:
+        return _from_edges(source, rows, header.index("cause"), header.index("effect"))
+    names = rows[0][1:]
+    body = rows[1:]
+    if len(body) != len(names) or any(len(row) != len(names) + 1 for row in body):
+        raise FileFormatError(
+            f"{source}: expected a square matrix with names in the first row and column, or the columns "
+            "cause and effect"
+        )
+    if [row[0] for row in body] != names:
+        raise FileFormatError(f"{source}: the names in the first column are not those in the first row, in that order")
+    try:
+        return names, np.array([[float(cell) for cell in row[1:]] for row in body]), True
+    except ValueError as error:
+        raise FileFormatError(f"{source}: the matrix holds something else than 0 and 1 ({error})") from None
+
+
+def _from_edges(source: Path, rows: list[list[str]], cause: int, effect: int) -> _Found:
+    position: dict[str, int] = {}
+    edges = []
+    for number, row in enumerate(rows[1:], start=1):
+        if len(row) <= max(cause, effect) or not row[cause].strip() or not row[effect].strip():
+            raise FileFormatError(f"{source}: edge {number} lacks its cause or its effect; fill it in")
+        edges.append(tuple(position.setdefault(row[column], len(position)) for column in (cause, effect)))
+    matrix = np.zeros((len(position), len(position)), dtype=np.bool_)
+    for start, end in edges:
+        matrix[start, end] = True
+    return list(position), matrix, False
+
+
+def _checked(source: Path, names: list[str] | None, matrix: NDArray[Any]) -> NDArray[np.bool_]:
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise GraphError(f"{source}: the adjacency matrix has the shape {matrix.shape}, it must be square")
+    if names is not None and len(names) != len(matrix):
+        raise GraphError(f"{source}: there are {len(names)} names but {len(matrix)} rows in the adjacency matrix")
+    if names is not None and len(set(names)) < len(names):
+        raise GraphError(f"{source}: variable names must be unique")
+    if matrix.dtype.kind not in "biuf" or not np.isin(matrix, (0, 1)).all():
+        raise GraphError(f"{source}: the adjacency matrix holds something else than 0 and 1; apply a threshold first")
+    loops = np.flatnonzero(np.diag(matrix))
+    if len(loops):
+        name = repr(names[loops[0]]) if names is not None else str(loops[0])
+        raise GraphError(f"{source}: variable {name} points at itself; remove that edge")
+    return matrix.astype(np.bool_)
+
+
+def _in_order(
+    source: Path, found: Sequence[str], adjacency: NDArray[np.bool_], names: Sequence[str], complete: bool
+) -> NDArray[np.bool_]:
+    position = {name: index for index, name in enumerate(names)}
+    unknown = [name for name in found if name not in position]
+    lacking = [name for name in names if name not in set(found)] if complete else []
+    if unknown or lacking:
+        raise GraphError(
+            f"{source}: the variables differ from those expected (unknown {unknown[:5]}, missing {lacking[:5]})"
+        )
+    ordered = np.zeros((len(names), len(names)), dtype=np.bool_)
+    columns = [position[name] for name in found]
+    ordered[np.ix_(columns, columns)] = adjacency
+    return ordered

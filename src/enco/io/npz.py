@@ -1,0 +1,289 @@
+"""npz files to and from `InterventionalData`.
+
+Keys of a file, all plain arrays (objects are never unpickled):
+
+===============  ===========  ================================================================================
+key              shape        meaning
+===============  ===========  ================================================================================
+``data_obs``     [M, N]       observational rows
+``data_int``     [T, K, N]    K rows of each of T intervention regimes (optional)
+``targets``      [T]          the column, or the name, that regime t intervenes on (default: column t)
+``names``        [N]          names of the columns (default: X1, X2, ...)
+``adj_matrix``   [N, N]       the true graph, row = cause (optional, read by `enco.io.read_graph`)
+===============  ===========  ================================================================================
+
+Integers are level indices (the levels are 0 to the largest index anywhere in the column, over all regimes),
+truth values have two levels, floats are continuous. What this cannot say is said by further keys, which
+`write_npz` adds:
+
+===============  ===========  ================================================================================
+key              shape        meaning
+===============  ===========  ================================================================================
+``kinds``        [N]          ``categorical`` or ``continuous``; mixed data are stored as floats, with level
+                              indices in the categorical columns
+``levels``       []           JSON text: for each column the list of its levels, or null
+``target_mask``  [T, N]       the targets of regimes with several of them, instead of ``targets``
+``regime_rows``  [T]          regimes of unequal size: ``data_int`` is [sum of rows, N], one after another
+===============  ===========  ================================================================================
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from enco._checks import check_names
+from enco._variables import Kind, Level, Regime, Variable
+from enco.data import InterventionalData
+from enco.errors import DataError, FileFormatError
+from enco.io._archive import Archive, Member
+from enco.io._blocks import BlockReader
+from enco.io._build import check_overrides, default_names
+from enco.io._paths import naming_file
+from enco.io._targets import resolve_targets
+from enco.io.stream import NpzStream
+
+__all__ = ["MAP_ABOVE_BYTES", "read_npz", "write_npz"]
+
+MAP_ABOVE_BYTES = 1 << 28
+"""Uncompressed arrays above this size (256 MiB) are mapped unless the caller says otherwise."""
+
+
+def read_npz(
+    path: str | os.PathLike[str],
+    *,
+    kinds: Mapping[str, Kind] | None = None,
+    memory_map: bool | None = None,
+) -> InterventionalData:
+    """Read an npz file.
+
+    Parameters
+    ----------
+    path : path-like
+    kinds : mapping from name to kind, optional
+        Overrides for single columns.
+    memory_map : bool, optional
+        True maps arrays whenever possible, False never, None only those above 256 MiB. It is possible for
+        uncompressed uint8, uint16 and float32 arrays of one kind; others are converted block by block to
+        compact arrays in memory.
+
+    Returns
+    -------
+    InterventionalData
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.savez(f"{folder}/a.npz", data_obs=np.eye(3, dtype=int), data_int=np.ones((3, 5, 3), dtype=int))
+    ...     read_npz(f"{folder}/a.npz")
+    InterventionalData(3 variables, 18 rows: 3 observational, 3 intervention regimes)
+    """
+    with Archive(path) as archive, naming_file(archive.path):
+        layout = _read_layout(archive)
+        check_overrides(layout.names, kinds)
+        reader = BlockReader(
+            archive,
+            layout.names,
+            categorical=_categorical(archive, layout, kinds or {}),
+            levels=_levels(archive, layout, kinds or {}),
+            map_above=MAP_ABOVE_BYTES if memory_map is None else 0 if memory_map else math.inf,
+        )
+        parts = [reader.read(layout.observed)]
+        if layout.intervened is not None:
+            parts.append(reader.read(layout.intervened))
+        regimes = [Regime((), *parts[0])]
+        start = 0
+        for targets, rows in zip(layout.target_sets, layout.rows, strict=True):
+            codes, reals = parts[1]
+            regimes.append(Regime(targets, codes[start : start + rows], reals[start : start + rows]))
+            start += rows
+        return InterventionalData._from_checked(reader.variables(), regimes)
+
+
+def write_npz(
+    data: InterventionalData,
+    path: str | os.PathLike[str],
+    *,
+    adjacency: ArrayLike | None = None,
+    extra: Mapping[str, ArrayLike] | None = None,
+    overwrite: bool = False,
+) -> None:
+    """Write an uncompressed npz file, atomically.
+
+    Parameters
+    ----------
+    data : InterventionalData
+    path : path-like
+    adjacency : array-like, shape (N, N), optional
+        The true graph, row = cause; stored as ``adj_matrix``.
+    extra : mapping from str to array-like, optional
+        Further small arrays to store.
+    overwrite : bool
+        Whether an existing file may be replaced.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> data = InterventionalData.from_environments([np.eye(2), np.ones((3, 2))], [None, "X2"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_npz(data, f"{folder}/a.npz")
+    ...     read_npz(f"{folder}/a.npz") == data
+    True
+    """
+    with NpzStream(
+        path,
+        data.variables,
+        observational_rows=data.observational.n_rows,
+        interventional_rows=[regime.n_rows for regime in data.interventional],
+        targets=[regime.targets for regime in data.interventional],
+        adjacency=adjacency,
+        extra=extra,
+        overwrite=overwrite,
+    ) as stream:
+        for regime in data.regimes:
+            stream.write(regime)
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """What the headers and the small arrays of a file say."""
+
+    names: list[str]
+    observed: Member
+    intervened: Member | None
+    target_sets: list[tuple[int, ...]]
+    rows: list[int]  # of each intervention regime
+
+
+def _read_layout(archive: Archive) -> _Layout:
+    observed = archive.member("data_obs")
+    if len(observed.shape) != 2:
+        raise FileFormatError(f"{archive.path}: data_obs has the shape {observed.shape}, it must be [rows, variables]")
+    names = _names(archive, observed.shape[1])
+    check_names(names)
+    if "data_int" not in archive:
+        orphan = next((key for key in ("targets", "target_mask", "regime_rows") if key in archive), None)
+        if orphan is not None:
+            raise FileFormatError(f"{archive.path}: there is an array {orphan!r} but no data_int; add it")
+        return _Layout(names, observed, None, [], [])
+    intervened = archive.member("data_int")
+    expected = 2 if "regime_rows" in archive else 3
+    if len(intervened.shape) != expected or intervened.shape[-1] != len(names):
+        raise FileFormatError(
+            f"{archive.path}: data_int has the shape {intervened.shape}, it must be [regimes, rows, "
+            f"{len(names)}], or [rows, {len(names)}] with regime_rows; every regime needs the columns of "
+            "data_obs"
+        )
+    if (intervened.dtype.kind == "f") != (observed.dtype.kind == "f"):
+        raise FileFormatError(
+            f"{archive.path}: data_obs holds {observed.dtype} but data_int {intervened.dtype}; use one type for both"
+        )
+    rows = _regime_rows(archive, intervened)
+    return _Layout(names, observed, intervened, _target_sets(archive, names, len(rows)), rows)
+
+
+def _names(archive: Archive, count: int) -> list[str]:
+    if "names" not in archive:
+        return default_names(count)
+    names = archive.array("names")
+    if names.dtype.kind not in "US" or names.shape != (count,):
+        raise FileFormatError(
+            f"{archive.path}: names has the shape {names.shape} of {names.dtype}, it must be {count} texts, "
+            "one per column of data_obs"
+        )
+    return [name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name) for name in names.tolist()]
+
+
+def _regime_rows(archive: Archive, intervened: Member) -> list[int]:
+    if "regime_rows" not in archive:
+        return [intervened.shape[1]] * intervened.shape[0]
+    rows = archive.array("regime_rows")
+    if rows.dtype.kind not in "iu" or rows.ndim != 1 or (rows < 1).any() or int(rows.sum()) != intervened.shape[0]:
+        raise FileFormatError(
+            f"{archive.path}: regime_rows must hold positive integers that add up to the "
+            f"{intervened.shape[0]} rows of data_int"
+        )
+    return [int(count) for count in rows]
+
+
+def _target_sets(archive: Archive, names: list[str], regimes: int) -> list[tuple[int, ...]]:
+    if "target_mask" in archive:
+        mask = archive.array("target_mask")
+        if mask.dtype.kind not in "biu" or mask.shape != (regimes, len(names)):
+            raise FileFormatError(
+                f"{archive.path}: target_mask has the shape {mask.shape} of {mask.dtype}, it must be "
+                f"[{regimes}, {len(names)}] truth values"
+            )
+        return [tuple(np.flatnonzero(row).tolist()) for row in mask]
+    if "targets" not in archive:
+        if regimes > len(names):
+            raise DataError(
+                f"{archive.path}: data_int has {regimes} regimes but there are {len(names)} variables; say "
+                "with the key targets which column each regime intervenes on"
+            )
+        return [(position,) for position in range(regimes)]
+    targets = archive.array("targets")
+    if targets.dtype.kind not in "iuU" or targets.shape != (regimes,):
+        raise FileFormatError(
+            f"{archive.path}: targets has the shape {targets.shape} of {targets.dtype}, it must be {regimes} "
+            "column positions or names"
+        )
+    positions = {name: position for position, name in enumerate(names)}
+    return [
+        resolve_targets(entry, positions, f"{archive.path}: regime {regime} of data_int")
+        for regime, entry in enumerate(targets.tolist())
+    ]
+
+
+def _categorical(archive: Archive, layout: _Layout, kinds: Mapping[str, Kind]) -> NDArray[np.bool_]:
+    count = len(layout.names)
+    found = np.full(count, layout.observed.dtype.kind != "f")
+    if "kinds" in archive:
+        recorded = archive.array("kinds")
+        if recorded.shape != (count,) or not np.isin(recorded, ("categorical", "continuous")).all():
+            raise FileFormatError(
+                f"{archive.path}: kinds must say 'categorical' or 'continuous' for each of the {count} columns"
+            )
+        found = recorded == "categorical"
+    for name, kind in kinds.items():
+        found[layout.names.index(name)] = kind == "categorical"
+    return found
+
+
+def _levels(archive: Archive, layout: _Layout, kinds: Mapping[str, Kind]) -> list[tuple[Level, ...] | None]:
+    """Return the levels of each column as far as the file says."""
+    names = layout.names
+    if "levels" not in archive:
+        both = [layout.observed, *([layout.intervened] if layout.intervened else [])]
+        truth = all(member.dtype.kind == "b" for member in both)
+        return [(False, True) if truth else None] * len(names)
+    text = archive.array("levels")
+    try:
+        raw: Any = json.loads(str(text[()])) if text.dtype.kind == "U" and text.shape == () else None
+        levels = [None if entry is None else tuple(entry) for entry in raw]
+        if len(levels) != len(names):
+            raise ValueError(f"{len(levels)} entries")
+    except (ValueError, TypeError, RecursionError) as error:
+        raise FileFormatError(
+            f"{archive.path}: levels must be JSON text with one list or null for each of the {len(names)} "
+            f"columns ({error})"
+        ) from error
+    for name, kind in kinds.items():
+        recorded = levels[names.index(name)]
+        if kind == "continuous" and recorded is not None and recorded != tuple(range(len(recorded))):
+            raise DataError(
+                f"{archive.path}: the column {name!r} has recorded levels {list(recorded[:5])}, which are "
+                "not its numbers; read it as categorical"
+            )
+    return [
+        Variable(name, "categorical", entry).levels if entry is not None else None
+        for name, entry in zip(names, levels, strict=True)
+    ]

@@ -1,0 +1,141 @@
+"""Edge effects and graph losses of one variable.
+
+`paired_effects` is the heart of graph fitting: for each row one sampled graph, and for every candidate parent the
+loss with and without that parent, the rest of the graph unchanged. The expectation is the bracket of Eq. 3 and Eq. 4,
+
+    delta[i, j] = E[ L_{X_i -> X_j}(X_j) - L_{X_i -/-> X_j}(X_j) ],
+
+with common random numbers on both sides. Because the first layer is a sum, a toggle costs one addition of H numbers
+and one pass through the output layer.
+"""
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from enco.conditionals.fused.network import F32, I64, LEAK, U8, U16, U64, losses, outputs, sample_hidden, sample_present
+from enco.conditionals.fused.training import activate
+from enco.conditionals.fused.vector_math import FAST
+
+__all__ = ["gather", "graph_losses", "paired_effects", "paired_effects_of"]
+
+f32 = np.float32
+BLOCK = 32  # rows toggled per pass through the output layer: activations of one pass stay in the first cache level
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def paired_effects(
+    block: F32, hidden: int, out_row: int, n_out: int, table_row: I64, x: U16, y: U16, threshold: U64, stream: U64,
+    wanted: U8, effect: NDArray[np.float64],
+) -> float:  # fmt: skip
+    """Mean paired edge effect of every wanted candidate parent over the rows of x; returns the mean base loss.
+
+    wanted : uint8 [k]
+        Candidates to evaluate; the others keep their value in `effect`.
+    effect : float64 [k]
+        Written in place.
+    """
+    rows_total = x.shape[0]
+    weights = block.reshape(-1, hidden)
+    out_w = weights[out_row : out_row + n_out]
+    out_b = block[(out_row + n_out) * hidden :]
+    n_parents = table_row.shape[0]
+    present = np.empty((rows_total, n_parents), np.uint8)
+    h = np.empty((rows_total, hidden), np.float32)
+    base = np.empty(rows_total, np.float32)
+    a = np.zeros((BLOCK + 1, hidden), np.float32)
+    logits = np.zeros((n_out, BLOCK + 1), np.float32)
+    loss = np.empty(BLOCK, np.float32)
+
+    sample_present(stream, threshold, present, rows_total)
+    sample_hidden(weights, table_row, x, present, h, rows_total)
+    mean_base = 0.0
+    for begin in range(0, rows_total, BLOCK):
+        rows = min(BLOCK, rows_total - begin)
+        activate(h[begin : begin + rows], a, rows)
+        outputs(a, out_w, out_b, logits, rows)
+        losses(logits, y[begin : begin + rows], base[begin : begin + rows], rows, False)
+        for r in range(rows):
+            mean_base += base[begin + r]
+
+    # Parent by parent, so that one parent's table stays in cache while all rows toggle it.
+    for c in range(n_parents):
+        if not wanted[c]:
+            continue
+        total = 0.0
+        for begin in range(0, rows_total, BLOCK):
+            rows = min(BLOCK, rows_total - begin)
+            for r in range(rows):
+                row = table_row[c] + x[begin + r, c]
+                sign = f32(-1.0) if present[begin + r, c] else f32(1.0)
+                for u in range(hidden):
+                    v = h[begin + r, u] + sign * weights[row, u]
+                    a[r, u] = max(v, LEAK * v)
+            outputs(a, out_w, out_b, logits, rows)
+            losses(logits, y[begin : begin + rows], loss, rows, False)
+            for r in range(rows):
+                difference = loss[r] - base[begin + r]
+                total += -difference if present[begin + r, c] else difference
+        effect[c] = total / rows_total
+    return mean_base / rows_total
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def graph_losses(
+    block: F32, hidden: int, out_row: int, n_out: int, table_row: I64, x: U16, y: U16, graphs: U8, mean_loss: F32
+) -> None:
+    """Mean loss over the rows of x under each of G graphs shared by all rows (the paper's estimator, Algorithm 1).
+
+    graphs : uint8 [G, k]
+    mean_loss : float32 [G], written in place
+    """
+    rows_total = x.shape[0]
+    weights = block.reshape(-1, hidden)
+    out_w = weights[out_row : out_row + n_out]
+    out_b = block[(out_row + n_out) * hidden :]
+    present = np.empty((BLOCK, table_row.shape[0]), np.uint8)
+    h = np.empty((BLOCK, hidden), np.float32)
+    a = np.zeros((BLOCK + 1, hidden), np.float32)
+    logits = np.zeros((n_out, BLOCK + 1), np.float32)
+    loss = np.empty(BLOCK, np.float32)
+    for g in range(graphs.shape[0]):
+        for r in range(BLOCK):
+            present[r] = graphs[g]
+        total = 0.0
+        for begin in range(0, rows_total, BLOCK):
+            rows = min(BLOCK, rows_total - begin)
+            sample_hidden(weights, table_row, x[begin : begin + rows], present, h, rows)
+            activate(h, a, rows)
+            outputs(a, out_w, out_b, logits, rows)
+            losses(logits, y[begin : begin + rows], loss, rows, False)
+            for r in range(rows):
+                total += loss[r]
+        mean_loss[g] = total / rows_total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def gather(codes: NDArray[np.uint8], rows: I64, columns: I64, out: U16) -> None:
+    """out[r, c] = codes[rows[r], columns[c]]: the rows of a batch restricted to one variable's candidates."""
+    for r in range(rows.shape[0]):
+        for c in range(columns.shape[0]):
+            out[r, c] = codes[rows[r], columns[c]]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def paired_effects_of(
+    variables: I64, flat: F32, start: I64, hidden: int, output_row: I64, n_outputs: I64, table_row: I64,
+    pair_start: I64, cause_column: I64, column: I64, codes: NDArray[np.uint8], rows: I64, threshold: U64, streams:
+    U64, wanted: U8, effect: NDArray[np.float64], base: NDArray[np.float64],
+) -> None:  # fmt: skip
+    """`paired_effects` for several variables: a graph step then costs one trip through Python per thread."""
+    y = np.empty((rows.shape[0], 1), np.uint16)
+    for j in variables:
+        pairs = slice(pair_start[j], pair_start[j + 1])
+        parents = cause_column[pairs]
+        x = np.empty((rows.shape[0], parents.shape[0]), np.uint16)
+        gather(codes, rows, parents, x)
+        gather(codes, rows, column[j : j + 1], y)
+        base[j] = paired_effects(
+            flat[start[j] : start[j + 1]], hidden, output_row[j], n_outputs[j], table_row[pairs], x, y[:, 0],
+            threshold[pairs], streams[j : j + 1], wanted[pairs], effect[pairs],
+        )  # fmt: skip

@@ -1,0 +1,210 @@
+"""Checkpoints: the state of a fit in one npz file, together with what it belongs to.
+
+A checkpoint holds plain arrays (never pickled objects) and is replaced atomically, so that at any moment a reader finds
+the complete state after some epoch. The *identity* says which fit it is of: data, settings, knowledge and seed; a state
+continues to the same bits only where all four are the same.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enco._version import __version__
+from enco.data import InterventionalData
+from enco.errors import FileFormatError, SettingsError
+from enco.fitting.loop import Discovery
+from enco.io._archive import Archive
+from enco.io._atomic import atomic_file
+from enco.knowledge import Knowledge
+from enco.settings import Settings
+
+__all__ = ["Identity", "read_checkpoint", "write_checkpoint"]
+
+_IDENTITY, _SECONDS, _STATE = "identity", "seconds", "state."
+_ROWS_PER_PIECE = 1 << 16  # a memory map is never read at once
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What determines a fit.
+
+    Attributes
+    ----------
+    data : str
+        Digest of variables, regimes and rows.
+    settings, knowledge : dict
+    seed : int
+    version : str
+        Of this package: another version may compute other bits.
+    """
+
+    data: str
+    settings: dict[str, Any]
+    knowledge: dict[str, Any]
+    seed: int
+    version: str = __version__
+
+    @classmethod
+    def of(
+        cls, data: InterventionalData, settings: Settings, *, knowledge: Knowledge | None = None, seed: int
+    ) -> "Identity":
+        """Describe a fit that is about to start.
+
+        Examples
+        --------
+        >>> x = np.array([[0, 1], [1, 0]])
+        >>> data = InterventionalData.from_environments([x, x], [None, "X1"])
+        >>> Identity.of(data, Settings(), seed=0) == Identity.of(data, Settings(), seed=0)
+        True
+        """
+        known = json.loads(json.dumps(asdict(knowledge or Knowledge())))  # as it comes back from a file
+        return cls(_digest(data), asdict(settings), known, seed)
+
+    def differences(self, other: "Identity") -> list[str]:
+        """Say in words what another fit does differently.
+
+        Examples
+        --------
+        >>> one = Identity("a", {"hidden": 64}, {}, seed=0)
+        >>> one.differences(Identity("b", {"hidden": 32}, {}, seed=0))
+        ['the data', 'setting hidden (64, now 32)']
+        """
+        found = ["the data"] if self.data != other.data else []
+        for name in sorted({*self.settings, *other.settings}):
+            before, now = self.settings.get(name, "absent"), other.settings.get(name, "absent")
+            if before != now:
+                found.append(f"setting {name} ({before}, now {now})")
+        if self.knowledge != other.knowledge:
+            found.append("the background knowledge")
+        for name in ("seed", "version"):
+            before, now = getattr(self, name), getattr(other, name)
+            if before != now:
+                found.append(f"the {name} ({before}, now {now})")
+        return found
+
+
+def write_checkpoint(path: str | os.PathLike[str], discovery: Discovery, *, identity: Identity, seconds: float) -> None:
+    """Write the state of a fit, atomically, in place of what was there.
+
+    Parameters
+    ----------
+    path : path-like
+        An npz file.
+    discovery : Discovery
+        Between two epochs.
+    identity : Identity
+    seconds : float
+        Time spent so far.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> x = np.array([[0, 1], [1, 0]])
+    >>> data = InterventionalData.from_environments([x, x], [None, "X1"])
+    >>> fit, identity = Discovery(data, settings=Settings()), Identity.of(data, Settings(), seed=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_checkpoint(f"{folder}/checkpoint.npz", fit, identity=identity, seconds=1.5)
+    ...     read_checkpoint(f"{folder}/checkpoint.npz", fit, identity=identity)
+    1.5
+    """
+    arrays: dict[str, NDArray[Any]] = {
+        _IDENTITY: np.array(json.dumps(asdict(identity), sort_keys=True)),
+        _SECONDS: np.array(float(seconds)),
+        **{_STATE + name: value for name, value in discovery.state().items()},
+    }
+    with atomic_file(path, overwrite=True) as temporary, temporary.open("wb") as stream:
+        np.savez(stream, **arrays)  # type: ignore[arg-type]
+
+
+def read_checkpoint(path: str | os.PathLike[str], discovery: Discovery, *, identity: Identity) -> float:
+    """Continue a fit from a checkpoint of the same fit.
+
+    Parameters
+    ----------
+    path : path-like
+    discovery : Discovery
+        Made anew from the same data, settings, knowledge and seed; it takes over the state.
+    identity : Identity
+        Of that fit.
+
+    Returns
+    -------
+    seconds : float
+        Time spent before the checkpoint.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is damaged.
+    SettingsError
+        If it belongs to another fit; the message says what differs.
+
+    Examples
+    --------
+    >>> x = np.array([[0, 1], [1, 0]])
+    >>> data = InterventionalData.from_environments([x, x], [None, "X1"])
+    >>> fit = Discovery(data, settings=Settings())
+    >>> read_checkpoint("nowhere.npz", fit, identity=Identity.of(data, Settings(), seed=0))
+    Traceback (most recent call last):
+        ...
+    enco.errors.FileFormatError: nowhere.npz: there is no such file
+    """
+    source = Path(path)
+    expected = discovery.state()
+    with Archive(source) as archive:
+        written = _identity(source, archive.array(_IDENTITY))
+        differences = written.differences(identity)
+        if differences:
+            raise SettingsError(
+                f"{source} belongs to another fit, which differs in {', '.join(differences)}: "
+                "repeat what that fit was given, or start anew"
+            )
+        seconds = archive.array(_SECONDS)
+        state = {name: archive.array(_STATE + name) for name in expected}
+    _check(source, state, expected)
+    try:
+        discovery.restore(state)
+        return float(seconds)
+    except (TypeError, ValueError, KeyError) as error:  # texts that do not hold what they should
+        raise FileFormatError(f"{source}: this checkpoint is damaged ({error}): start anew") from error
+
+
+def _digest(data: InterventionalData) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    described = [(variable.name, variable.kind, variable.levels) for variable in data.variables]
+    digest.update(json.dumps(described).encode())
+    for regime in data.regimes:
+        digest.update(json.dumps([regime.targets, regime.n_rows, str(regime.codes.dtype)]).encode())
+        for block in (regime.codes, regime.reals):
+            for start in range(0, len(block), _ROWS_PER_PIECE):
+                digest.update(block[start : start + _ROWS_PER_PIECE].tobytes())
+    return digest.hexdigest()
+
+
+def _identity(source: Path, text: NDArray[Any]) -> Identity:
+    try:
+        found = Identity(**json.loads(str(text)))
+        valid = all(isinstance(part, Mapping) for part in (found.settings, found.knowledge))
+    except (TypeError, ValueError):
+        valid = False
+    if not valid:
+        raise FileFormatError(f"{source}: this is not a checkpoint of a fit: start anew")
+    return found
+
+
+def _check(source: Path, state: dict[str, NDArray[Any]], expected: dict[str, NDArray[Any]]) -> None:
+    for name, value in state.items():
+        wanted = expected[name]
+        text = wanted.dtype.kind == "U" and value.dtype.kind == "U"  # texts vary in length
+        if value.shape != wanted.shape or (value.dtype != wanted.dtype and not text):
+            raise FileFormatError(
+                f"{source}: this checkpoint is damaged (the array {name!r} is {value.dtype} {value.shape} instead of "
+                f"{wanted.dtype} {wanted.shape}): start anew"
+            )

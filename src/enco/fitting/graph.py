@@ -1,0 +1,140 @@
+"""Graph fitting: move gamma and theta by what sampled graphs say about interventional data (Section 3.2)."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enco.conditionals.base import ConditionalModel
+from enco.data import Regime
+from enco.estimators import ESTIMATORS, gamma_gradient, theta_gradient
+from enco.parameters import EdgeParameters
+from enco.settings import Settings
+
+__all__ = ["GraphFitting"]
+
+Floats = NDArray[np.float64]
+Pairs = NDArray[np.int64]
+
+
+class GraphFitting:
+    """The graph-fitting stage on a fixed set of intervention regimes.
+
+    Parameters
+    ----------
+    model : ConditionalModel
+    parameters : EdgeParameters
+    regimes : sequence of Regime
+        Intervention regimes.
+    fixed : bool [P]
+        Pairs whose gamma background knowledge has fixed.
+    oriented : bool [P]
+        Pairs whose theta background knowledge has fixed.
+    settings : Settings
+    rng : numpy.random.Generator
+    """
+
+    def __init__(
+        self,
+        model: ConditionalModel,
+        parameters: EdgeParameters,
+        *,
+        regimes: Sequence[Regime],
+        fixed: NDArray[np.bool_],
+        oriented: NDArray[np.bool_],
+        settings: Settings,
+        rng: np.random.Generator,
+    ) -> None:
+        self.model = model
+        self.parameters = parameters
+        self.regimes = regimes
+        self.settings = settings
+        self.rng = rng
+        self._estimate = ESTIMATORS[settings.estimator]
+        self._fixed = fixed
+        self._oriented = oriented
+        cause, effect = parameters.candidates.cause, parameters.candidates.effect
+        intervened = np.zeros(parameters.candidates.n_variables, bool)
+        for regime in regimes:
+            intervened[list(regime.targets)] = True
+        # Pairs neither of whose ends is ever intervened learn their orientation from other interventions (Appendix
+        # C.4); one of (i, j) and (j, i) stands for both.
+        reverse = parameters.candidates.reverse
+        self._distant = np.flatnonzero(
+            ~intervened[cause] & ~intervened[effect] & ((cause < effect) | (reverse < 0)) & ~oriented
+        )
+        self._everything = np.ones(len(cause), bool)
+
+    def orient(self) -> None:
+        """One pass over all regimes that moves theta only, on the edges out of each regime's targets (Appendix C.2)."""
+        cause = self.parameters.candidates.cause
+        for regime in self._one_pass():
+            delta = self._effects(regime, regime.n_rows, wanted=np.isin(cause, regime.targets))
+            self._move_theta(regime, delta)
+
+    def step(self, regime: Regime) -> None:
+        """One graph-fitting step of Algorithm 1 on one regime: both gradients from the same edge effects."""
+        delta = self._effects(regime, self.settings.graph_batch, wanted=self._everything)
+        gradient = gamma_gradient(self.parameters, delta, self.settings.sparsity)
+        informed = np.flatnonzero(~np.isnan(delta) & ~self._fixed)
+        self._move_theta(regime, delta)
+        self.parameters.move_gamma(informed, gradient[informed], self.settings.gamma_rate)
+
+    def orientation_evidence(self, repeats: int = 4) -> Floats:
+        """Log-likelihood ratio, in nats, of each orientation against its reverse on the rows next to its ends, [P].
+
+        The terms of Eq. 4 summed over rows: -n_i sigmoid(gamma_ij) delta_ij under interventions on X_i, minus the same for
+        the reverse edge under interventions on X_j. theta has the same sign in the long run, but Adam makes its size say
+        how long it has been pushed, not how hard.
+        """
+        pairs = self.parameters.candidates
+        gain = np.zeros(pairs.n_pairs)
+        for regime in self.regimes:
+            wanted = np.isin(pairs.cause, regime.targets)
+            for _ in range(repeats):
+                delta = self._effects(regime, regime.n_rows, wanted=wanted)
+                gain -= np.nan_to_num(delta) * self.parameters.existence() * regime.n_rows / repeats
+        reverse = np.where(pairs.reverse >= 0, gain[pairs.reverse], 0.0)
+        return gain - reverse
+
+    def second_look(self) -> None:
+        """Give every rejected edge that the orientations allow another chance.
+
+        An edge is rejected early, while its effect's network sees few of the other parents; later the network is
+        hardly trained on it, and the rejection confirms itself. Starting again from a high gamma, with the graph
+        found so far in place, is
+        a backward elimination: an edge that does not earn its sparsity cost leaves within an epoch.
+        """
+        rejected = (self.parameters.gamma < 0) & (self.parameters.theta > 0) & ~self._fixed
+        self.parameters.reconsider(np.flatnonzero(rejected), self.settings.second_look_gamma)
+
+    def sequence(self, steps: int) -> Iterator[Regime]:
+        """Regimes for a number of steps: shuffled passes, so that all are visited equally often."""
+        while steps > 0:
+            for regime in self._one_pass():
+                if steps > 0:
+                    yield regime
+                    steps -= 1
+
+    def _one_pass(self) -> Iterator[Regime]:
+        for position in self.rng.permutation(len(self.regimes)):
+            yield self.regimes[position]
+
+    def _effects(self, regime: Regime, batch: int, *, wanted: NDArray[np.bool_]) -> Floats:
+        rows = np.sort(self.rng.permutation(regime.n_rows)[:batch])
+        probability = self.parameters.edge_probability()
+        return self._estimate(self.model, regime, rows, probability, wanted, self.rng, self.settings.graph_samples)
+
+    def _move_theta(self, regime: Regime, delta: Floats) -> None:
+        """Eq. 4: theta[i, j] follows interventions on X_i; pairs far from all interventions follow all, slowly."""
+        gradient = theta_gradient(self.parameters, delta)
+        pairs = self.parameters.candidates
+        adjacent = np.flatnonzero(np.isin(pairs.cause, regime.targets) & ~np.isnan(delta) & ~self._oriented)
+        self.parameters.move_theta(adjacent, gradient[adjacent], self.settings.theta_rate)
+
+        distant = self._distant[~np.isnan(delta[self._distant])]
+        if len(distant):
+            reverse = pairs.reverse[distant]
+            opposite = np.where(reverse >= 0, gradient[reverse], 0.0)
+            rate = self.settings.theta_rate * self.settings.distant_theta_factor
+            self.parameters.move_theta(distant, gradient[distant] - opposite, rate)

@@ -1,0 +1,247 @@
+"""Algorithm 1: alternate distribution fitting and graph fitting until the graph has settled.
+
+    initialise gamma = 0, theta = 0
+    repeat
+        distribution fitting   for every variable, F steps on observational rows, parents drawn from the edge
+                               probabilities (Eq. 1)
+        graph fitting          passes that move theta only, then G steps on intervention regimes that move both
+                               (Eq. 3, Eq. 4); the first epochs move theta only
+    until the decisions have settled
+
+Map of what is used here:
+
+=========================  =============================================================================
+`enco.parameters`          gamma, theta and their Adam states
+`enco.conditionals`        the networks: `fit`, `edge_effects`
+`enco.estimators`          edge effects to gradients: Eq. 3, Eq. 4, and their alternatives
+`enco.fitting.graph`       the graph-fitting stage
+`enco.knowledge`           what the user knows beforehand
+=========================  =============================================================================
+
+The loop never sees a true graph. All of its state is explicit (`Discovery.state`): continuing from a saved state
+gives the same bits as never having stopped.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enco.candidates import Candidates
+from enco.conditionals.base import FitReport
+from enco.conditionals.fused import FusedConditionals, NetworkSettings
+from enco.data import InterventionalData, Regime
+from enco.errors import DataError
+from enco.fitting.graph import GraphFitting
+from enco.knowledge import Knowledge
+from enco.parameters import EdgeParameters
+from enco.settings import Settings
+
+__all__ = ["Discovery", "EpochRecord", "Progress"]
+
+State = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class EpochRecord:
+    """One line of the history of a fit."""
+
+    epoch: int
+    edges: int  # pairs with existence and orientation both above one half
+    undecided: int  # pairs whose edge probability is neither near 0 nor near 1
+    changed: int  # decisions that differ from the epoch before
+    held_out_loss: float  # mean over variables, nats
+    fit_steps: float  # mean training steps per variable
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a fit stands, for whoever draws it."""
+
+    epoch: int
+    max_epochs: int
+    stage: str  # "distributions", "orientations" or "graph"
+    fraction: float  # of the stage
+    last: EpochRecord | None
+
+
+class Discovery:
+    """A fit in progress: parameters, networks, history, and the two stages.
+
+    Variables are handled in the order of their names, so that the result does not depend on the order of the columns;
+    `column` maps back.
+
+    Parameters
+    ----------
+    data : InterventionalData
+    settings : Settings
+    knowledge : Knowledge, optional
+    seed : int
+    n_jobs : int
+        Threads; the result does not depend on it.
+    """
+
+    def __init__(
+        self,
+        data: InterventionalData,
+        *,
+        settings: Settings,
+        knowledge: Knowledge | None = None,
+        seed: int = 0,
+        n_jobs: int = 1,
+    ) -> None:
+        _check(data)
+        self.settings = settings
+        self.column = np.argsort(np.array(data.names, dtype=object), kind="stable")
+        names = tuple(data.names[column] for column in self.column)
+        constraints = (knowledge or Knowledge()).constraints(names)
+        self.candidates = Candidates.from_mask(constraints.allowed)
+        self.parameters = EdgeParameters(self.candidates)
+        fixed, oriented = constraints.apply(self.parameters)
+        rank = np.argsort(self.column)
+        regimes = [Regime(tuple(sorted(rank[list(r.targets)].tolist())), r.codes, r.reals) for r in data.interventional]
+        regimes.sort(key=lambda regime: regime.targets)
+        self.rng = np.random.default_rng([seed, 0])
+        self.model = FusedConditionals(
+            data, self.candidates, column=self.column, settings=_network(settings), seed=seed, n_jobs=n_jobs
+        )
+        self.graph_fitting = GraphFitting(
+            self.model,
+            self.parameters,
+            regimes=regimes,
+            fixed=fixed,
+            oriented=oriented,
+            settings=settings,
+            rng=self.rng,
+        )
+        self.history: list[EpochRecord] = []
+
+    @property
+    def epoch(self) -> int:
+        """Epochs completed."""
+        return len(self.history)
+
+    def run(
+        self,
+        on_epoch: Callable[["Discovery"], None] = lambda discovery: None,
+        on_progress: Callable[[Progress], None] = lambda progress: None,
+    ) -> None:
+        """Algorithm 1, from the current state to the end."""
+        while self.epoch < self.settings.max_epochs and not self.settled():
+            if self.epoch and self.epoch == self.settings.second_look_epoch:
+                self.graph_fitting.second_look()
+            before = self.decisions()
+            report = self._fit_distributions(on_progress)
+            self._fit_graph(on_progress)
+            self.history.append(self._record(before, report))
+            on_epoch(self)
+
+    def decisions(self) -> NDArray[np.bool_]:
+        """Return the prediction so far: sigmoid(gamma) > 0.5 and sigmoid(theta) > 0.5, [P]."""
+        return (self.parameters.gamma > 0) & (self.parameters.theta > 0)
+
+    def orientation_evidence(self) -> NDArray[np.float64]:
+        """Evidence for each orientation, in nats, [P]; see `GraphFitting.orientation_evidence`. Leaves the state alone."""
+        state = self.state()
+        evidence = self.graph_fitting.orientation_evidence()
+        self.restore(state)
+        return evidence
+
+    def settled(self) -> bool:
+        """Whether no decision has changed for some epochs and nearly all edge probabilities are near 0 or 1."""
+        if self.epoch < self.settings.second_look_epoch + self.settings.settled_epochs:
+            return False
+        recent = self.history[-self.settings.settled_epochs :]
+        quiet = len(recent) == self.settings.settled_epochs and all(record.changed == 0 for record in recent)
+        return quiet and recent[-1].undecided <= (1.0 - self.settings.settled_share) * self.candidates.n_pairs
+
+    def state(self) -> State:
+        """Everything that changes, as named arrays; `restore` continues from it to the same bits."""
+        return {
+            **{f"parameters.{name}": value for name, value in self.parameters.state().items()},
+            **{f"model.{name}": value for name, value in self.model.state().items()},
+            "rng": np.array(json.dumps(self.rng.bit_generator.state)),
+            "history": np.array(json.dumps([asdict(record) for record in self.history])),
+        }
+
+    def restore(self, state: State) -> None:
+        """Continue from what `state` returned for the same data, settings, knowledge and seed."""
+        self.parameters.restore(_part(state, "parameters."))
+        self.model.restore(_part(state, "model."))
+        self.rng.bit_generator.state = json.loads(str(state["rng"]))
+        self.history[:] = [EpochRecord(**record) for record in json.loads(str(state["history"]))]
+
+    def _fit_distributions(self, on_progress: Callable[[Progress], None]) -> FitReport:
+        on_progress(self._progress("distributions", 0.0))
+        steps = self.settings.fit_steps if self.epoch else self.settings.first_fit_steps
+        return self.model.fit(self._training_probability(), steps)
+
+    def _training_probability(self) -> NDArray[np.float64]:
+        """Probability of each parent in the training graphs: the edge probability, kept where both states get trained.
+
+        The reverse of a likely edge, and the absence of a certain one, still have to be scored; a network that never
+        saw them would score them badly for lack of training, and every decision would confirm itself.
+        """
+        orientation = np.maximum(self.parameters.orientation(), self.settings.least_orientation)
+        return np.minimum(self.parameters.existence() * orientation, self.settings.largest_presence)
+
+    def _fit_graph(self, on_progress: Callable[[Progress], None]) -> None:
+        orienting = self.epoch < self.settings.orientation_epochs
+        passes = self.settings.first_orientation_passes if orienting else self.settings.orientation_passes
+        steps = 0 if orienting else self.settings.graph_steps
+        for done in range(passes):
+            self.graph_fitting.orient()
+            on_progress(self._progress("orientations", (done + 1) / passes))
+        for done, regime in enumerate(self.graph_fitting.sequence(steps)):
+            self.graph_fitting.step(regime)
+            on_progress(self._progress("graph", (done + 1) / steps))
+
+    def _record(self, before: NDArray[np.bool_], report: FitReport) -> EpochRecord:
+        after = self.decisions()
+        probability = self.parameters.edge_probability()
+        margin = self.settings.settled_margin
+        return EpochRecord(
+            epoch=self.epoch + 1,
+            edges=int(after.sum()),
+            undecided=int(((probability > margin) & (probability < 1 - margin)).sum()),
+            changed=int((before != after).sum()),
+            held_out_loss=float(report.held_out_loss.mean()),
+            fit_steps=float(report.steps.mean()),
+        )
+
+    def _progress(self, stage: str, fraction: float) -> Progress:
+        last = self.history[-1] if self.history else None
+        return Progress(self.epoch, self.settings.max_epochs, stage, fraction, last)
+
+
+def _check(data: InterventionalData) -> None:
+    if not data.interventional:
+        raise DataError(
+            "there is no intervention regime: orientations are learned from interventions, so at least one is needed; "
+            "name the targets of each row or environment"
+        )
+    continuous = [name for name, kind in zip(data.names, data.kinds, strict=True) if kind == "continuous"]
+    if continuous:
+        raise DataError(
+            f"column {continuous[0]!r} is continuous ({len(continuous)} such columns); this version learns from "
+            "categorical columns only: discretise it, or declare it categorical if its numbers are codes"
+        )
+
+
+def _network(settings: Settings) -> NetworkSettings:
+    return NetworkSettings(
+        hidden=settings.hidden,
+        batch=settings.batch,
+        learning_rate=settings.learning_rate,
+        weight_decay=settings.weight_decay,
+        held_out=settings.held_out,
+        check_every=settings.check_every,
+        patience=settings.patience,
+    )
+
+
+def _part(state: State, prefix: str) -> State:
+    return {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}

@@ -1,0 +1,129 @@
+"""Edge parameters: existence gamma, orientation theta, and the Adam states that move them."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from enco.candidates import Candidates
+
+__all__ = ["Adam", "EdgeParameters"]
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass
+class Adam:
+    """Adam in which every parameter has its own clock: one that receives no gradient does not move, nor do its moments.
+
+    Attributes
+    ----------
+    beta1, beta2 : float
+    first, second : float64 [P]
+    count : int64 [P]
+        Steps each parameter has taken.
+    """
+
+    size: int
+    beta1: float
+    beta2: float
+    first: Floats = field(init=False)
+    second: Floats = field(init=False)
+    count: NDArray[np.int64] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.first = np.zeros(self.size)
+        self.second = np.zeros(self.size)
+        self.count = np.zeros(self.size, np.int64)
+
+    def step(self, where: NDArray[np.int64], gradient: Floats, rate: float | Floats) -> Floats:
+        """Change of the parameters at positions `where`, whose gradients are given.
+
+        Examples
+        --------
+        >>> Adam(2, 0.9, 0.999).step(np.array([1]), np.array([3.0]), 0.1).round(6)
+        array([-0.1])
+        """
+        count = self.count[where] + 1
+        first = self.beta1 * self.first[where] + (1 - self.beta1) * gradient
+        second = self.beta2 * self.second[where] + (1 - self.beta2) * gradient**2
+        self.count[where], self.first[where], self.second[where] = count, first, second
+        scale = np.sqrt(second / (1 - self.beta2**count)) + 1e-8
+        return -rate * first / (1 - self.beta1**count) / scale
+
+
+class EdgeParameters:
+    """gamma and theta over the candidate pairs, theta[i, j] = -theta[j, i].
+
+    Parameters
+    ----------
+    candidates : Candidates
+
+    Attributes
+    ----------
+    gamma, theta : float64 [P]
+
+    Examples
+    --------
+    >>> parameters = EdgeParameters(Candidates.all_pairs(2))
+    >>> parameters.edge_probability()
+    array([0.25, 0.25])
+    """
+
+    def __init__(self, candidates: Candidates) -> None:
+        self.candidates = candidates
+        self.gamma = np.zeros(candidates.n_pairs)
+        self.theta = np.zeros(candidates.n_pairs)
+        self.gamma_adam = Adam(candidates.n_pairs, 0.9, 0.9)  # Appendix C.1: adapts fast when gradients change scale
+        self.theta_adam = Adam(candidates.n_pairs, 0.9, 0.999)
+
+    def existence(self) -> Floats:
+        """sigmoid(gamma), [P]."""
+        return expit(self.gamma)  # type: ignore[no-any-return]
+
+    def orientation(self) -> Floats:
+        """sigmoid(theta), [P]."""
+        return expit(self.theta)  # type: ignore[no-any-return]
+
+    def edge_probability(self) -> Floats:
+        """sigmoid(gamma) * sigmoid(theta), [P]."""
+        return self.existence() * self.orientation()
+
+    def reconsider(self, pairs: NDArray[np.int64], gamma: float) -> None:
+        """Set gamma of some pairs and forget the moments that brought them where they were."""
+        self.gamma[pairs] = gamma
+        for moment in (self.gamma_adam.first, self.gamma_adam.second, self.gamma_adam.count):
+            moment[pairs] = 0
+
+    def move_gamma(self, pairs: NDArray[np.int64], gradient: Floats, rate: float) -> None:
+        """One Adam step of gamma at some pairs."""
+        self.gamma[pairs] += self.gamma_adam.step(pairs, gradient, rate)
+
+    def move_theta(self, pairs: NDArray[np.int64], gradient: Floats, rate: float | Floats) -> None:
+        """One Adam step of theta at some pairs, at most one of each (i, j) and (j, i); the reverse pair follows."""
+        self.theta[pairs] += self.theta_adam.step(pairs, gradient, rate)
+        reverse = self.candidates.reverse[pairs]
+        mirrored = reverse >= 0
+        source, mirror = pairs[mirrored], reverse[mirrored]
+        self.theta[mirror] = -self.theta[source]
+        self.theta_adam.first[mirror] = -self.theta_adam.first[source]
+        self.theta_adam.second[mirror] = self.theta_adam.second[source]
+        self.theta_adam.count[mirror] = self.theta_adam.count[source]
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return copies of everything that changes."""
+        return {name: array.copy() for name, array in self._arrays().items()}
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+        """Take over what `state` returned."""
+        for name, array in self._arrays().items():
+            array[...] = state[name]
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        arrays: dict[str, NDArray[Any]] = {"gamma": self.gamma, "theta": self.theta}
+        for name, adam in (("gamma", self.gamma_adam), ("theta", self.theta_adam)):
+            arrays |= {f"{name}.first": adam.first, f"{name}.second": adam.second, f"{name}.count": adam.count}
+        return arrays

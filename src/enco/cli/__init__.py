@@ -6,9 +6,11 @@ import typer
 
 from enco._version import __version__
 from enco.cli._errors import run
+from enco.cli.bench import bench
 from enco.cli.demo import demo
 from enco.cli.describe import describe
 from enco.cli.evaluate import evaluate
+from enco.cli.fit import fit
 from enco.cli.simulate import simulate
 
 __all__ = ["app", "main"]
@@ -31,6 +33,8 @@ def start(context: typer.Context) -> None:
       enco demo --out demo
       enco simulate --structure random --variables 25 --out data.npz
       enco describe data.npz
+      enco fit data.npz --out result
+      enco evaluate result data.npz
     """  # noqa: D301 - a real backspace keeps the lines of the paragraph apart
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
@@ -42,8 +46,9 @@ def version() -> None:
     typer.echo(f"enco {__version__}")
 
 
-for command in (simulate, describe, evaluate, demo):
+for command in (simulate, describe, fit, evaluate, demo):
     app.command()(command)
+app.add_typer(bench, name="bench")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,9 +1,14 @@
 """`enco demo`: the commands in a row, on data of a realistic size."""
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from enco.result import Result
 
 __all__ = ["demo"]
 
@@ -12,42 +17,56 @@ def demo(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write to; it is created.")] = Path("demo"),
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same demo.")] = 0,
 ) -> None:
-    """Run the commands on simulated data.
+    """Learn a causal graph from simulated data.
 
-    Simulates 25 variables, describes the data and scores a random guess of the graph.
+    Simulates 25 variables, learns their graph, compares it with the true one and draws it.
 
     \b
     For example:
       enco demo --out demo
     """  # noqa: D301 - a real backspace keeps the lines of the paragraph apart
-    import numpy as np
-
-    from enco.cli._graphs import load_graph, write_graph
-    from enco.cli.describe import describe
     from enco.cli.evaluate import evaluate
+    from enco.cli.fit import fit
     from enco.cli.simulate import simulate
     from enco.errors import EncoError
-    from enco.graphs import make_structure, shuffle_columns
+    from enco.result import Result
 
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise EncoError(f"cannot write to {out}: {error.strerror}; choose another folder with --out") from None
-    data, guess = out / "data.npz", out / "guess.json"
+    data, picture = out / "data.npz", out / "graph.png"
 
     _title("Simulated data")
-    simulate(out=data, seed=seed, force=True)
-    _title("What is in the file")
-    describe(data)
-    _title("A random guess of the graph, scored")
-    truth = load_graph(data)
-    n_variables = len(truth.adjacency)
-    rng = np.random.default_rng([seed, 1])
-    adjacency, _ = shuffle_columns(make_structure("random", n_variables, rng), rng)
-    names = truth.names or tuple(f"X{position + 1}" for position in range(n_variables))
-    write_graph(guess, names=names, adjacency=adjacency, overwrite=True)
-    evaluate(guess, data)
+    simulate(out=data, edge_probability=0.15, seed=seed, force=True)
+    _title("Learning the graph")
+    fit(data, out=out, seed=seed, force=True)
+    _title("The edges")
+    result = Result.load(out)
+    for edge in result.to_frame().itertuples():
+        typer.echo(f"{edge.cause} -> {edge.effect}".ljust(14) + f"probability {edge.probability:.3f}")
+    _title("Compared with the true graph")
+    evaluate(out, data)
+    _draw(result, data, picture)
+    typer.echo(f"\ngraph   {picture}")
 
 
 def _title(text: str) -> None:
     typer.secho(f"\n{text}", bold=True)
+
+
+def _draw(result: Result, data: Path, picture: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")  # no display is needed
+    from matplotlib import pyplot as plt
+
+    from enco.io import read_graph
+    from enco.io._atomic import atomic_file
+    from enco.plotting import draw_graph
+
+    _, truth = read_graph(data, names=result.variables)
+    draw_graph(result, truth)
+    with atomic_file(picture, overwrite=True) as temporary:
+        plt.savefig(temporary, format="png", dpi=150)
+    plt.close()

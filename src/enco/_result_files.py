@@ -1,0 +1,125 @@
+"""The folder of a result: `graph.json`, `edges.csv`, `history.csv`, `parameters.npz`.
+
+Every file is written atomically and `graph.json` last, so a folder with a `graph.json` is complete.
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from enco.errors import EncoError, FileFormatError
+from enco.io._archive import Archive
+from enco.io._atomic import atomic_file, naming_output
+from enco.io._paths import existing_file
+
+__all__ = ["GRAPH", "is_complete", "read_folder", "remove_folder_content", "write_folder"]
+
+GRAPH, EDGES, HISTORY, PARAMETERS = "graph.json", "edges.csv", "history.csv", "parameters.npz"
+
+
+def is_complete(folder: Path) -> bool:
+    """Whether a folder holds a finished result.
+
+    Examples
+    --------
+    >>> is_complete(Path("nowhere"))
+    False
+    """
+    return (folder / GRAPH).exists()
+
+
+def remove_folder_content(folder: Path) -> None:
+    """Remove the files of a result, first the one that says it is complete; other files stay.
+
+    Examples
+    --------
+    >>> remove_folder_content(Path("nowhere"))
+    """
+    for name in (GRAPH, EDGES, HISTORY, PARAMETERS):
+        with naming_output(folder / name):
+            (folder / name).unlink(missing_ok=True)
+
+
+def write_folder(
+    folder: str | os.PathLike[str],
+    graph: dict[str, Any],
+    *,
+    edges: pd.DataFrame,
+    history: pd.DataFrame,
+    parameters: dict[str, NDArray[Any]],
+    overwrite: bool,
+) -> None:
+    """Write all files; the folder is created.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> empty = pd.DataFrame({"epoch": []})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_folder(folder, {"variables": []}, edges=empty, history=empty, parameters={}, overwrite=False)
+    ...     is_complete(Path(folder))
+    True
+    """
+    place = Path(folder)
+    if is_complete(place) and not overwrite:
+        raise EncoError(f"{place} holds a result already: choose another folder or allow overwriting (overwrite=True)")
+    with naming_output(place):
+        place.mkdir(parents=True, exist_ok=True)
+    remove_folder_content(place)
+    with atomic_file(place / PARAMETERS, overwrite=True) as file, file.open("wb") as stream:
+        np.savez(stream, **parameters)  # type: ignore[arg-type]
+    for name, table in ((EDGES, edges), (HISTORY, history)):
+        with atomic_file(place / name, overwrite=True) as file:
+            table.to_csv(file, index=False, lineterminator="\n")
+    with atomic_file(place / GRAPH, overwrite=True) as file:
+        file.write_text(json.dumps(graph, ensure_ascii=False), encoding="utf-8")
+
+
+def read_folder(
+    folder: str | os.PathLike[str], graph_keys: tuple[str, ...], arrays: tuple[str, ...]
+) -> tuple[dict[str, Any], pd.DataFrame, dict[str, NDArray[Any]]]:
+    """Read `graph.json`, `history.csv` and `parameters.npz`, or say what is missing or damaged.
+
+    Parameters
+    ----------
+    folder : path-like
+    graph_keys, arrays : tuple of str
+        What the two files must hold.
+
+    Returns
+    -------
+    graph : dict
+    history : DataFrame
+    parameters : dict of arrays
+
+    Examples
+    --------
+    >>> read_folder("nowhere", (), ())
+    Traceback (most recent call last):
+        ...
+    enco.errors.FileFormatError: nowhere: there is no such folder
+    """
+    place = Path(folder)
+    if not place.is_dir():
+        raise FileFormatError(f"{place}: there is no such folder")
+    source = existing_file(place / GRAPH)
+    try:
+        graph = json.loads(source.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(f"{source}: this is not JSON ({' '.join(str(error).split())[:200]})") from error
+    missing = [key for key in graph_keys if not isinstance(graph, dict) or key not in graph]
+    if missing:
+        raise FileFormatError(f"{source}: the key {missing[0]!r} is missing; was it written by Result.save?")
+    with Archive(place / PARAMETERS) as archive:
+        parameters = {name: archive.array(name) for name in arrays}
+    table = existing_file(place / HISTORY)
+    try:
+        history = pd.read_csv(table, float_precision="round_trip")
+    except ValueError as error:  # of which pandas' own errors are a kind
+        raise FileFormatError(f"{table}: this is not a table ({' '.join(str(error).split())[:200]})") from error
+    return graph, history, parameters

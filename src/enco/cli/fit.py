@@ -1,0 +1,253 @@
+"""`enco fit`: from a data file to a causal graph."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from enco.data import InterventionalData
+    from enco.fitting.checkpoint import Identity
+    from enco.fitting.loop import Discovery
+    from enco.result import Result
+    from enco.settings import Settings
+
+__all__ = ["fit"]
+
+CHECKPOINT = "checkpoint.npz"
+INTERRUPTED = 130
+
+
+def fit(
+    data: Annotated[Path, typer.Argument(help="A .npz, .csv, .parquet or .h5ad file.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the result; it is created.")],
+    target_column: Annotated[
+        str, typer.Option(help="Column (of a table) that says what was perturbed in each row.")
+    ] = "perturbation",
+    control: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Value of that column in observational rows; may be repeated.", show_default="empty, control"
+        ),
+    ] = None,
+    separator: Annotated[str, typer.Option(help="What stands between several targets in one cell.")] = "+",
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same graph, for any number of threads.")] = 0,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads to use.", show_default="one per core")] = None,
+    knowledge: Annotated[
+        Path | None, typer.Option(help="TOML file with required and forbidden edges, tiers, roots, leaves.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue a fit that was interrupted.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the result, or unfinished fit, in the folder.")
+    ] = False,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a setting; may be repeated.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object at the end instead of text.")] = False,
+) -> None:
+    """Learn the causal graph behind a data file.
+
+    Writes graph.json, edges.csv, history.csv and parameters.npz to the folder. A checkpoint is kept there while the
+    fit runs: after Ctrl-C, or a crash, the same command with --resume continues to the same result.
+
+    \b
+    A file of background knowledge may look like this:
+      required = [["smoking", "cancer"]]
+      forbidden = [["cancer", "age"]]
+      tiers = [["age", "sex"], ["smoking"]]
+      roots = ["age"]
+      leaves = ["cancer"]
+
+    \b
+    For example:
+      enco fit data.npz --out result
+      enco fit screen.csv --target-column guide --control non-targeting --knowledge known.toml --out result
+      enco fit data.npz --set sparsity=0.01 --set max_epochs=50 --seed 3 --out result
+      enco fit data.npz --out result --resume
+    """  # noqa: D301 - a real backspace keeps the lines of the paragraph apart
+    from enco._result_files import is_complete
+
+    settings = _settings(set_ or [])
+    _check_folder(out, resume=resume, force=force)
+    if resume and is_complete(out):
+        _report_finished(out, as_json=as_json)
+        return
+
+    from enco._threads import count_threads
+    from enco.fitting.checkpoint import Identity
+    from enco.fitting.loop import Discovery
+    from enco.io import read_data
+    from enco.knowledge import Knowledge
+    from enco.result import Result
+
+    read = read_data(data, target_column, control=control or None, separator=separator)
+    known = None if knowledge is None else Knowledge.from_toml(knowledge)
+    n_jobs = count_threads(threads)
+    discovery = Discovery(read, settings=settings, knowledge=known, seed=seed, n_jobs=n_jobs)
+    if not as_json:
+        _show_plan(discovery, read, n_jobs)
+
+    identity = Identity.of(read, settings, knowledge=known, seed=seed)
+    with _stopped_like_ctrl_c():
+        seconds = _run(discovery, out, identity=identity, resume=resume)
+        result = Result.from_discovery(discovery, read, seconds=seconds, seed=seed, knowledge=known)
+        result.save(out, overwrite=True)
+        (out / CHECKPOINT).unlink(missing_ok=True)
+    _report(result, out, as_json=as_json)
+
+
+def _settings(pairs: list[str]) -> Settings:
+    from enco.errors import SettingsError
+    from enco.settings import Settings
+
+    texts = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals:
+            raise SettingsError(f"--set needs NAME=VALUE, for example --set sparsity=0.01, not {pair!r}")
+        texts[name.strip()] = text.strip()
+    return Settings.parse(**texts)
+
+
+def _check_folder(out: Path, *, resume: bool, force: bool) -> None:
+    """Refuse before the work rather than after it."""
+    from enco._result_files import is_complete
+    from enco.errors import EncoError
+
+    if resume and force:
+        raise EncoError("--resume continues a fit and --force starts it anew: give one of the two")
+    if out.exists() and not out.is_dir():
+        raise EncoError(f"cannot write to {out}: it is a file, choose a folder with --out")
+    if resume or force:
+        return
+    if is_complete(out):
+        raise EncoError(f"{out} holds a finished fit: choose another folder with --out, or replace it with --force")
+    if (out / CHECKPOINT).exists():
+        raise EncoError(f"{out} holds an unfinished fit: continue it with --resume, or replace it with --force")
+
+
+def _run(discovery: Discovery, out: Path, *, identity: Identity, resume: bool) -> float:
+    """Run a fit to its end with a checkpoint after every epoch; return the seconds it took, interruptions excluded."""
+    from enco.cli._progress import watch
+    from enco.fitting.checkpoint import read_checkpoint, write_checkpoint
+
+    before = 0.0
+    if resume and (out / CHECKPOINT).exists():
+        before = read_checkpoint(out / CHECKPOINT, discovery, identity=identity)
+    elif resume:
+        typer.echo(f"there is nothing to resume in {out}: starting from the beginning", err=True)
+    _prepare_folder(out)
+    started = time.perf_counter()
+
+    def seconds() -> float:
+        return before + time.perf_counter() - started
+
+    def save() -> None:
+        write_checkpoint(out / CHECKPOINT, discovery, identity=identity, seconds=seconds())
+
+    try:
+        save()
+        with watch(discovery.epoch, discovery.settings.max_epochs) as watcher:
+
+            def on_epoch(fit: Discovery) -> None:
+                save()
+                watcher.on_epoch(fit)
+
+            discovery.run(on_epoch, watcher.on_progress)
+    except KeyboardInterrupt:
+        typer.echo(
+            f"stopped after epoch {discovery.epoch}; the same command with --resume (and without --force) continues",
+            err=True,
+        )
+        raise
+    return seconds()
+
+
+def _prepare_folder(out: Path) -> None:
+    """Create the folder, or clear it of an earlier result and of what a killed process may have left half written."""
+    from enco._result_files import remove_folder_content
+    from enco.io._atomic import naming_output
+
+    with naming_output(out):
+        out.mkdir(parents=True, exist_ok=True)
+    remove_folder_content(out)
+    for leftover in out.glob(f".{CHECKPOINT}.*.tmp"):
+        leftover.unlink(missing_ok=True)
+
+
+@contextmanager
+def _stopped_like_ctrl_c() -> Iterator[None]:
+    """Treat the signal by which systems end a job (SIGTERM) like Ctrl-C."""
+    if threading.current_thread() is not threading.main_thread():  # only there can Python handle signals
+        yield
+        return
+
+    def interrupt(number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    previous = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+
+
+def _show_plan(discovery: Discovery, data: InterventionalData, n_jobs: int) -> None:
+    from enco.cli._cost import estimate, in_bytes, in_time
+
+    n_regimes = len(data.interventional)
+    cost = estimate(discovery, data, n_jobs)
+    typer.echo(
+        f"data    {data.n_variables} variables, {data.n_rows:,} rows: {data.observational.n_rows:,} observational, "
+        f"{n_regimes} intervention regime{'s' if n_regimes != 1 else ''}"
+    )
+    typer.echo(
+        f"cost    about {in_time(cost.seconds)} on {n_jobs} thread{'s' if n_jobs != 1 else ''} (less if the graph "
+        f"settles before epoch {discovery.settings.max_epochs}) and {in_bytes(cost.memory)} of memory"
+    )
+
+
+def _report(result: Result, out: Path, *, as_json: bool) -> None:
+    from enco.cli._cost import in_bytes, in_time, peak_memory
+
+    peak = peak_memory()
+    if as_json:
+        _print_json(result, out, peak)
+        return
+    removed = len(result.order_report["removed"])
+    typer.echo(f"edges   {result.n_edges}{f', {removed} more removed to break cycles' if removed else ''}")
+    typer.echo(f"time    {in_time(result.seconds)}, {len(result.history)} epochs")
+    if peak is not None:
+        typer.echo(f"memory  {in_bytes(peak)} at most")
+    typer.echo(f"result  {out / 'graph.json'}")
+
+
+def _report_finished(out: Path, *, as_json: bool) -> None:
+    from enco.result import Result
+
+    (out / CHECKPOINT).unlink(missing_ok=True)  # left by a process that was killed in its last moment
+    if as_json:
+        _print_json(Result.load(out), out, None)
+    else:
+        typer.echo(f"{out} holds a finished fit: there is nothing to resume")
+
+
+def _print_json(result: Result, out: Path, peak: int | None) -> None:
+    content = {
+        "variables": len(result.variables),
+        "edges": result.n_edges,
+        "edges_raw": int(result.adjacency_raw.sum()),
+        "epochs": len(result.history),
+        "seconds": result.seconds,
+        "peak_memory": peak,
+        "result": str(out),
+    }
+    typer.echo(json.dumps(content, indent=2))

@@ -1,0 +1,275 @@
+"""`ENCO`: causal discovery as a scikit-learn estimator."""
+
+import secrets
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+
+from enco._threads import count_threads
+from enco.data import InterventionalData
+from enco.errors import DataError, SettingsError
+from enco.fitting.loop import Discovery
+from enco.io import data_from_mask
+from enco.io._build import default_names
+from enco.io._targets import resolve_targets
+from enco.io.frames import is_frame, open_frame
+from enco.knowledge import Knowledge
+from enco.result import Result
+from enco.settings import EstimatorName, Settings
+
+__all__ = ["ENCO"]
+
+_OBSERVATIONAL = ("", "control")
+_DIRECT = ("sparsity", "max_epochs", "estimator", "hidden")
+
+
+class ENCO(BaseEstimator):
+    """Efficient neural causal discovery (Lippe, Cohen and Gavves, ICLR 2022) for categorical variables.
+
+    Parameters
+    ----------
+    sparsity : float
+        lambda_sparse: how much an edge must lower the loss of its effect, in nats, to be kept.
+    max_epochs : int
+        Rounds of Algorithm 1; a fit stops earlier once its graph has settled.
+    estimator : {"paired", "independent", "reinforce"}
+        How gradients of the edge parameters are estimated; the last two reproduce the paper's ablation.
+    hidden : int
+        Units of the hidden layer of the conditional networks.
+    settings : dict or Settings, optional
+        Any of the settings, see `enco.Settings`. A setting given both here and above with two different values
+        that are not the default is an error.
+    knowledge : Knowledge, optional
+        Required and forbidden edges, tiers, roots and leaves.
+    random_state : int, numpy random generator or None
+        Same number, same result, whatever `n_jobs` is; None draws a new number for every fit.
+    n_jobs : int or None
+        Threads; None or -1 for every core.
+    verbose : int
+        1 writes one line per epoch to standard error.
+
+    Attributes
+    ----------
+    adjacency_matrix_ : uint8 [N, N]
+        The graph, acyclic: entry [i, j] = 1 means i -> j, in the order of the columns.
+    adjacency_matrix_raw_ : uint8 [N, N]
+        The graph before cycles were broken.
+    edge_probabilities_ : float64 [N, N]
+        sigmoid(gamma) * sigmoid(theta).
+    gamma_, theta_ : float64 [N, N]
+        Parameters of the existence (-inf where an edge was not considered) and the orientation of every edge.
+    causal_order_ : list of str
+        Names, causes before effects.
+    causal_graph_ : networkx.DiGraph
+    history_ : pandas.DataFrame
+        One row per epoch.
+    result_ : Result
+        All of the above, with evidence; can be saved.
+    n_features_in_, n_iter_ : int
+        Variables and epochs.
+    feature_names_in_ : array of str
+        Only if the data have names of their own.
+
+    Examples
+    --------
+    >>> from enco import simulate
+    >>> rng = np.random.default_rng(0)
+    >>> data = simulate.categorical("chain", 3, rng, categories=3).dataset(200, 50, rng=rng)
+    >>> ENCO(max_epochs=1, random_state=0, n_jobs=1).fit(data).adjacency_matrix_.shape
+    (3, 3)
+    """
+
+    def __init__(
+        self,
+        *,
+        sparsity: float = Settings.sparsity,
+        max_epochs: int = Settings.max_epochs,
+        estimator: EstimatorName = Settings.estimator,
+        hidden: int = Settings.hidden,
+        settings: Mapping[str, Any] | Settings | None = None,
+        knowledge: Knowledge | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.sparsity = sparsity
+        self.max_epochs = max_epochs
+        self.estimator = estimator
+        self.hidden = hidden
+        self.settings = settings
+        self.knowledge = knowledge
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    # What `fit` sets.
+    adjacency_matrix_: NDArray[np.uint8]
+    adjacency_matrix_raw_: NDArray[np.uint8]
+    edge_probabilities_: NDArray[np.float64]
+    gamma_: NDArray[np.float64]
+    theta_: NDArray[np.float64]
+    causal_order_: list[str]
+    causal_graph_: nx.DiGraph
+    history_: pd.DataFrame
+    result_: Result
+    n_features_in_: int
+    n_iter_: int
+    feature_names_in_: NDArray[np.object_]
+
+    def fit(self, X: Any, y: Any = None, *, targets: Sequence[Any] | None = None) -> "ENCO":
+        """Learn the graph.
+
+        Parameters
+        ----------
+        X : InterventionalData, or array-like or data frame [rows, N]
+            Integers, truth values and text are categorical.
+        y : ignored
+            There for the sake of scikit-learn's pipelines.
+        targets : sequence, one entry per row of X
+            What was intervened on: None, "" or "control" for observational rows, else a column's name or position, or
+            a collection of them. Left out if X is an InterventionalData, which knows its targets.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> x = np.array([[0, 0], [1, 1], [0, 1], [1, 0]] * 10)
+        >>> fitted = ENCO(max_epochs=1, random_state=0, n_jobs=1).fit(x, targets=[None] * 30 + [0] * 10)
+        >>> fitted.causal_order_ in (["X1", "X2"], ["X2", "X1"])
+        True
+        """
+        settings = self._settings()
+        n_jobs = count_threads(self.n_jobs)
+        seed = _seed(self.random_state)
+        if self.knowledge is not None and not isinstance(self.knowledge, Knowledge):
+            raise SettingsError(f"knowledge must be a Knowledge object, got {type(self.knowledge).__name__}")
+        data = _data(X, targets)
+        started = time.perf_counter()
+        discovery = Discovery(data, settings=settings, knowledge=self.knowledge, seed=seed, n_jobs=n_jobs)
+        discovery.run(on_epoch=_write_line if self.verbose else lambda discovery: None)
+        seconds = time.perf_counter() - started
+        result = Result.from_discovery(discovery, data, seconds=seconds, seed=seed, knowledge=self.knowledge)
+
+        self.result_ = result
+        self.adjacency_matrix_ = result.adjacency
+        self.adjacency_matrix_raw_ = result.adjacency_raw
+        self.edge_probabilities_ = result.edge_probability
+        self.gamma_ = result.gamma
+        self.theta_ = result.theta
+        self.causal_order_ = list(result.order)
+        self.causal_graph_ = result.to_networkx()
+        self.history_ = result.history
+        self.n_features_in_ = data.n_variables
+        self.n_iter_ = len(result.history)
+        if _has_names(X):
+            self.feature_names_in_ = np.array(data.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):  # of an earlier fit
+            del self.feature_names_in_
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.target_tags.required = False
+        return tags
+
+    def _settings(self) -> Settings:
+        """Direct parameters and `settings` together; where only one of the two differs from the default, it counts."""
+        known = {setting.name: setting.default for setting in fields(Settings)}
+        if isinstance(self.settings, Settings):
+            given = asdict(self.settings)
+        elif self.settings is None or isinstance(self.settings, Mapping):
+            given = dict(self.settings or {})
+        else:
+            raise SettingsError(f"settings must be a dict or a Settings object, got {type(self.settings).__name__}")
+        for name in given:
+            if name not in known:
+                raise SettingsError(f"there is no setting {name!r}; choose from {', '.join(sorted(known))}")
+        for name in _DIRECT:
+            direct, other = getattr(self, name), given.get(name, known[name])
+            if direct != other and known[name] not in (direct, other):
+                raise SettingsError(
+                    f"{name} is {direct!r} as a parameter and {other!r} in settings: give it in one place only"
+                )
+            given[name] = other if direct == known[name] else direct
+        return Settings(**given)
+
+
+def _seed(random_state: Any) -> int:
+    if random_state is None:
+        return secrets.randbits(32)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**32))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**32, dtype=np.uint64))
+    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer) or random_state < 0:
+        raise SettingsError(
+            f"random_state must be a whole number from 0, a numpy random generator or None; got {random_state!r}"
+        )
+    return int(random_state)
+
+
+def _data(X: Any, targets: Sequence[Any] | None) -> InterventionalData:
+    if isinstance(X, InterventionalData):
+        if targets is not None:
+            raise DataError("an InterventionalData knows its targets: leave targets= out")
+        return X
+    if issparse(X):
+        raise DataError("X is sparse, and sparse input is not supported: pass X.toarray()")
+    table = X if is_frame(X) else np.asarray(X)
+    if not is_frame(X) and table.ndim != 2:
+        raise DataError(f"X is a {table.ndim}-d array: pass rows x variables")
+    names = list(open_frame(X).names) if is_frame(X) else default_names(table.shape[1])
+    n_rows = open_frame(X).n_rows if is_frame(X) else len(table)
+    return data_from_mask(table, _mask(targets, n_rows, names))
+
+
+def _has_names(X: Any) -> bool:
+    if isinstance(X, pd.DataFrame):
+        return all(isinstance(name, str) for name in X.columns)
+    return isinstance(X, InterventionalData) or is_frame(X)
+
+
+def _mask(targets: Sequence[Any] | None, n_rows: int, names: Sequence[str]) -> NDArray[np.bool_]:
+    """Mark what was intervened on, bool [rows, N]."""
+    mask = np.zeros((n_rows, len(names)), bool)
+    if targets is None:
+        return mask
+    entries = [targets] if isinstance(targets, str) else list(targets)
+    if len(entries) != n_rows:
+        raise DataError(
+            f"there are {n_rows} rows but {len(entries)} targets: give one entry per row, None for observational rows"
+        )
+    positions = {name: position for position, name in enumerate(names)}
+    for row, entry in enumerate(entries):
+        mask[row, list(resolve_targets(_plain(entry), positions, f"row {row}"))] = True
+    return mask
+
+
+def _plain(entry: Any) -> Any:
+    """None for whatever marks an observational row; missing values in a column of a data frame do."""
+    if entry is None or (isinstance(entry, str) and entry in _OBSERVATIONAL):
+        return None
+    if entry is pd.NA or (isinstance(entry, float | np.floating) and np.isnan(entry)):
+        return None
+    return [entry] if isinstance(entry, float | np.floating) else entry
+
+
+def _write_line(discovery: Discovery) -> None:
+    last = discovery.history[-1]
+    sys.stderr.write(
+        f"epoch {last.epoch}/{discovery.settings.max_epochs}: {last.edges} edges, {last.undecided} undecided, "
+        f"held-out loss {last.held_out_loss:.4f}\n"
+    )

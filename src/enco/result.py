@@ -1,0 +1,366 @@
+"""`Result`: the graph a fit has found, how sure it is of every edge, and what speaks for it."""
+
+import os
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from enco._evidence import Evidence
+from enco._result_files import read_folder, write_folder
+from enco._version import __version__
+from enco.data import InterventionalData
+from enco.errors import FileFormatError
+from enco.fitting.loop import Discovery, EpochRecord
+from enco.graphs.order import AcyclicResult, acyclic
+from enco.knowledge import REQUIRED, Knowledge
+
+__all__ = ["Result"]
+
+Floats = NDArray[np.float64]
+Edges = NDArray[np.uint8]
+
+_GRAPH_KEYS = (
+    "variables",
+    "adjacency",
+    "adjacency_raw",
+    "order",
+    "order_report",
+    "settings",
+    "knowledge",
+    "seed",
+    "seconds",
+    "version",
+)
+_EPOCH = [entry.name for entry in fields(EpochRecord)]
+_ARRAYS = ("gamma", "theta", "regimes", "rows", "orientation_rows")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Result:
+    """The outcome of a fit. In every matrix the row is the cause and the column the effect.
+
+    Attributes
+    ----------
+    variables : tuple of str
+        Names, in the order of the columns of the data.
+    adjacency : uint8 [N, N]
+        The graph: 1 where there is an edge. It is acyclic.
+    adjacency_raw : uint8 [N, N]
+        The graph before the order step, which only removes edges: existence and orientation both above one half.
+    gamma, theta : float64 [N, N]
+        Edge parameters; gamma is -inf where an edge was not considered, theta is antisymmetric.
+    order : tuple of str
+        A causal order of all variables: every edge of the graph goes forward in it.
+    order_report : dict
+        ``components``: for every set of variables with a cycle among them, its order, the method that found it, its
+        score and its gap; ``gap``: the sum of the gaps, 0 if every order is proven to be the best; ``removed``: edges.
+    evidence : Evidence
+        Regimes and rows that inform every pair.
+    history : DataFrame
+        One row per epoch.
+    settings, knowledge : dict
+        What the fit was told.
+    seed : int
+    seconds : float
+    version : str
+        Of this package.
+    """
+
+    variables: tuple[str, ...]
+    adjacency: Edges
+    adjacency_raw: Edges
+    gamma: Floats
+    theta: Floats
+    order: tuple[str, ...]
+    order_report: dict[str, Any]
+    evidence: Evidence
+    history: pd.DataFrame
+    settings: dict[str, Any]
+    knowledge: dict[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    seconds: float = 0.0
+    version: str = __version__
+
+    @classmethod
+    def from_discovery(
+        cls,
+        discovery: Discovery,
+        data: InterventionalData,
+        *,
+        seconds: float,
+        seed: int,
+        knowledge: Knowledge | None = None,
+    ) -> "Result":
+        """Take the graph out of a fit and make it acyclic.
+
+        Parameters
+        ----------
+        discovery : Discovery
+            A fit, usually after `run`.
+        data : InterventionalData
+            The data it was made for.
+        seconds : float
+            How long it took.
+        seed : int
+        knowledge : Knowledge, optional
+
+        Examples
+        --------
+        >>> from enco.settings import Settings
+        >>> x = np.array([[0, 0], [1, 1], [0, 1], [1, 0]])
+        >>> data = InterventionalData.from_environments([x, x], [None, "X1"])
+        >>> fit = Discovery(data, settings=Settings(), seed=0)
+        >>> Result.from_discovery(fit, data, seconds=0.0, seed=0)
+        Result(2 variables, 0 edges)
+        """
+        pairs, column = discovery.candidates, discovery.column
+        names = tuple(data.names[position] for position in column)
+        gamma = pairs.dense(discovery.parameters.gamma, fill=-np.inf)
+        theta = _mirrored(pairs.dense(discovery.parameters.theta), gamma)
+        raw = (gamma > 0) & (theta > 0)
+        # Where there is a cycle, the data next to its edges say where to cut; theta decides what they leave open.
+        preference = theta + _mirrored(pairs.dense(discovery.orientation_evidence()), gamma)
+        ordered = acyclic(raw, _with_firm_requirements(gamma, theta, preference), names=names)
+
+        place = np.argsort(column)  # of each column of the data among the names in alphabetical order
+        to_columns = np.ix_(place, place)
+        return cls(
+            variables=data.names,
+            adjacency=ordered.adjacency[to_columns].astype(np.uint8),
+            adjacency_raw=raw[to_columns].astype(np.uint8),
+            gamma=gamma[to_columns],
+            theta=theta[to_columns],
+            order=tuple(names[position] for position in ordered.order),
+            order_report=_report(ordered, names),
+            evidence=Evidence.of(data),
+            history=pd.DataFrame([asdict(record) for record in discovery.history], columns=_EPOCH),
+            settings=asdict(discovery.settings),
+            knowledge=asdict(knowledge or Knowledge()),
+            seed=seed,
+            seconds=seconds,
+        )
+
+    @property
+    def existence(self) -> Floats:
+        """sigmoid(gamma): probability that the two variables are joined by this edge rather than by none, [N, N]."""
+        return expit(self.gamma)  # type: ignore[no-any-return]
+
+    @property
+    def orientation(self) -> Floats:
+        """sigmoid(theta): probability that the row comes before the column, [N, N]."""
+        return expit(self.theta)  # type: ignore[no-any-return]
+
+    @property
+    def edge_probability(self) -> Floats:
+        """sigmoid(gamma) * sigmoid(theta), [N, N]; 0 where an edge was not considered."""
+        return self.existence * self.orientation
+
+    @property
+    def n_edges(self) -> int:
+        """Edges of the final graph."""
+        return int(self.adjacency.sum())
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per edge of the graph, the surest first.
+
+        Returns
+        -------
+        DataFrame
+            ``cause``, ``effect``, ``probability`` (existence times orientation), ``existence``, ``orientation``,
+            ``regimes`` and ``rows`` (intervention regimes that inform the existence, and their rows),
+            ``orientation_rows`` (rows of regimes that target one of the two only), ``adjacent_intervention`` (whether
+            there is such a regime; without one, the orientation rests on interventions elsewhere).
+
+        Examples
+        --------
+        >>> from enco.settings import Settings
+        >>> x = np.array([[0, 0], [1, 1], [0, 1], [1, 0]])
+        >>> data = InterventionalData.from_environments([x, x], [None, "X1"])
+        >>> fit = Discovery(data, settings=Settings(), knowledge=Knowledge(required=[("X1", "X2")]))
+        >>> result = Result.from_discovery(fit, data, seconds=0.0, seed=0)
+        >>> result.to_frame()[["cause", "effect", "probability", "rows", "adjacent_intervention"]]
+          cause effect  probability  rows  adjacent_intervention
+        0    X1     X2          1.0     4                   True
+        """
+        cause, effect = np.nonzero(self.adjacency)
+        names = np.array(self.variables, dtype=object)
+        table = pd.DataFrame(
+            {
+                "cause": names[cause],
+                "effect": names[effect],
+                "probability": self.edge_probability[cause, effect],
+                "existence": self.existence[cause, effect],
+                "orientation": self.orientation[cause, effect],
+                "regimes": self.evidence.regimes[cause, effect],
+                "rows": self.evidence.rows[cause, effect],
+                "orientation_rows": self.evidence.orientation_rows[cause, effect],
+                "adjacent_intervention": self.evidence.adjacent_intervention[cause, effect],
+            }
+        )
+        return table.sort_values(
+            ["probability", "cause", "effect"], ascending=[False, True, True], ignore_index=True, kind="stable"
+        )
+
+    def to_networkx(self) -> nx.DiGraph:
+        """Return the graph as a `networkx.DiGraph`: nodes are names, edges carry the columns of `to_frame`.
+
+        Examples
+        --------
+        >>> from enco.settings import Settings
+        >>> x = np.array([[0, 0], [1, 1], [0, 1], [1, 0]])
+        >>> data = InterventionalData.from_environments([x, x], [None, "X1"])
+        >>> fit = Discovery(data, settings=Settings(), knowledge=Knowledge(required=[("X1", "X2")]))
+        >>> result = Result.from_discovery(fit, data, seconds=0.0, seed=0)
+        >>> result.to_networkx().edges["X1", "X2"]["orientation_rows"]
+        4
+        """
+        table = self.to_frame()
+        attributes = [name for name in table if name not in ("cause", "effect")]
+        graph = nx.from_pandas_edgelist(table, "cause", "effect", edge_attr=attributes, create_using=nx.DiGraph)
+        ordered = nx.DiGraph()
+        ordered.add_nodes_from(self.variables)
+        ordered.add_edges_from(graph.edges(data=True))
+        return ordered
+
+    def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write a folder with `graph.json`, `edges.csv`, `history.csv` and `parameters.npz`, each atomically.
+
+        `graph.json` is written last: where it is, everything is. It holds ``variables``, ``adjacency``,
+        ``adjacency_raw``, ``edge_probability``, ``order``, ``order_report``, ``settings``, ``knowledge``, ``seed``,
+        ``seconds`` and ``version``.
+
+        Parameters
+        ----------
+        folder : path-like
+            Is created if needed; other files in it stay.
+        overwrite : bool
+            Whether a result that is already there may be replaced.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from enco.settings import Settings
+        >>> x = np.array([[0, 0], [1, 1], [0, 1], [1, 0]])
+        >>> data = InterventionalData.from_environments([x, x], [None, "X1"])
+        >>> fit = Discovery(data, settings=Settings(), knowledge=Knowledge(required=[("X1", "X2")]))
+        >>> result = Result.from_discovery(fit, data, seconds=0.0, seed=0)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     result.save(folder)
+        ...     Result.load(folder)
+        Result(2 variables, 1 edge)
+        """
+        content = {
+            "variables": list(self.variables),
+            "adjacency": self.adjacency.tolist(),
+            "adjacency_raw": self.adjacency_raw.tolist(),
+            "edge_probability": self.edge_probability.tolist(),
+            "order": list(self.order),
+            "order_report": self.order_report,
+            "settings": self.settings,
+            "knowledge": self.knowledge,
+            "seed": self.seed,
+            "seconds": self.seconds,
+            "version": self.version,
+        }
+        parameters = {
+            "gamma": self.gamma,
+            "theta": self.theta,
+            "regimes": self.evidence.regimes,
+            "rows": self.evidence.rows,
+            "orientation_rows": self.evidence.orientation_rows,
+        }
+        write_folder(
+            folder,
+            content,
+            edges=self.to_frame(),
+            history=self.history,
+            parameters=parameters,
+            overwrite=overwrite,
+        )
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> "Result":
+        """Read what `save` wrote.
+
+        Examples
+        --------
+        >>> Result.load("nowhere")
+        Traceback (most recent call last):
+            ...
+        enco.errors.FileFormatError: nowhere: there is no such folder
+        """
+        content, history, arrays = read_folder(folder, _GRAPH_KEYS, _ARRAYS)
+        n = len(content["variables"]) if isinstance(content["variables"], list) else -1
+        for key in ("adjacency", "adjacency_raw"):
+            arrays[key] = _binary(content[key])
+        for key, array in arrays.items():
+            if array.shape != (n, n):
+                raise FileFormatError(f"{folder}: {key!r} must be a matrix with one row and column per variable ({n})")
+        return cls(
+            variables=tuple(content["variables"]),
+            adjacency=arrays["adjacency"],
+            adjacency_raw=arrays["adjacency_raw"],
+            gamma=arrays["gamma"],
+            theta=arrays["theta"],
+            order=tuple(content["order"]),
+            order_report=content["order_report"],
+            evidence=Evidence(arrays["regimes"], arrays["rows"], arrays["orientation_rows"]),
+            history=history,
+            settings=content["settings"],
+            knowledge=content["knowledge"],
+            seed=content["seed"],
+            seconds=content["seconds"],
+            version=content["version"],
+        )
+
+    def __repr__(self) -> str:
+        removed = len(self.order_report["removed"])
+        return (
+            f"Result({len(self.variables)} variables, {self.n_edges} edge{'s' if self.n_edges != 1 else ''}"
+            f"{f', {removed} more removed to break cycles' if removed else ''})"
+        )
+
+
+def _mirrored(orientation: Floats, gamma: Floats) -> Floats:
+    """Complete an antisymmetric matrix where only one direction of a pair was a candidate."""
+    one_way = np.isneginf(gamma) & ~np.isneginf(gamma.T)
+    return np.where(one_way, -orientation.T, orientation)
+
+
+def _with_firm_requirements(gamma: Floats, theta: Floats, preference: Floats) -> Floats:
+    """Orientations for the order step, in which no sum of learned ones outweighs a required edge."""
+    required = (gamma >= REQUIRED) & (theta >= REQUIRED)
+    learned = ~(required | required.T)
+    weights = preference.copy()
+    weights[required] = 1.0 + np.abs(preference[learned]).sum()
+    weights.T[required] = -weights[required]
+    return weights
+
+
+def _report(ordered: AcyclicResult, names: tuple[str, ...]) -> dict[str, Any]:
+    components = [
+        {
+            "variables": [names[position] for position in component.order],
+            "method": component.method,
+            "score": component.score,
+            "gap": component.gap,
+        }
+        for component in ordered.components
+    ]
+    removed = sorted([names[cause], names[effect]] for cause, effect in ordered.removed)
+    return {"components": components, "gap": ordered.gap, "removed": removed}
+
+
+def _binary(rows: Any) -> Edges:
+    try:
+        matrix = np.array(rows)
+    except ValueError:  # rows of unequal length
+        return np.zeros(0, np.uint8)
+    return (
+        matrix.astype(np.uint8) if matrix.dtype.kind == "i" and np.isin(matrix, (0, 1)).all() else np.zeros(0, np.uint8)
+    )

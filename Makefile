@@ -22,8 +22,10 @@ types: $(VENV)/.dev
 layers: $(VENV)/.dev
 	$(BIN)/lint-imports
 
-bench: $(VENV)/.core
-	$(BIN)/enco bench list
+bench: $(VENV)/.core  ## the tables of docs/benchmarks.md; about a quarter of an hour on two cores
+	mkdir -p results
+	$(BIN)/enco bench structures --out results/structures.jsonl
+	$(BIN)/enco bench speed
 
 docs: $(VENV)/.docs
 	$(BIN)/sphinx-build -W -b html docs docs/_build/html

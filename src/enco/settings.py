@@ -1,6 +1,8 @@
 """Every setting of a fit, in one place, with the paper's symbol and value where it has one."""
 
 from dataclasses import dataclass, fields
+from math import isfinite
+from numbers import Integral, Real
 from typing import Any, Literal, get_args
 
 from enco.errors import SettingsError
@@ -108,20 +110,21 @@ _BELOW = {"held_out": 0.5, "settled_margin": 0.5, "least_orientation": 1.0}
 
 
 def _check(name: str, kind: Any, value: Any) -> None:
+    number: Any = value  # Real and Integral promise no comparison to the type checker
     if not isinstance(kind, type):
         if value not in get_args(kind):
             raise SettingsError(f"setting {name} must be one of {', '.join(get_args(kind))}, got {value!r}")
         return
-    accepted = (int, float) if kind is float else (int,)
-    if isinstance(value, bool) or not isinstance(value, accepted) or value != value:
+    accepted = Real if kind is float else Integral
+    if isinstance(value, bool) or not isinstance(value, accepted) or not isfinite(value):
         raise SettingsError(f"setting {name} must be {_words(kind)}, got {value!r}")
-    if name in _AT_LEAST_ZERO and value < 0:
+    if name in _AT_LEAST_ZERO and number < 0:
         raise SettingsError(f"setting {name} must be at least 0, got {value!r}")
-    if name not in _AT_LEAST_ZERO and value <= 0:
+    if name not in _AT_LEAST_ZERO and number <= 0:
         raise SettingsError(f"setting {name} must be positive, got {value!r}")
-    if value >= _BELOW.get(name, float("inf")):
+    if number >= _BELOW.get(name, float("inf")):
         raise SettingsError(f"setting {name} must be below {_BELOW[name]}, got {value!r}")
-    if name in {"largest_presence", "settled_share"} and value > 1:
+    if name in {"largest_presence", "settled_share"} and number > 1:
         raise SettingsError(f"setting {name} must be at most 1, got {value!r}")
 
 

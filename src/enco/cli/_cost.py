@@ -12,7 +12,7 @@ __all__ = ["Cost", "estimate", "in_bytes", "in_time", "peak_memory"]
 
 # Nanoseconds on one core of a recent server, by what they are proportional to (H hidden units, K levels of the effect).
 TRAINING_PER_PRODUCT = 0.23  # row, H, and output or present parent
-TRAINING_PER_WEIGHT = 3.5  # Adam
+TRAINING_PER_WEIGHT = 0.9  # Adam
 TRAINING_PER_DRAW = 10.0  # row and candidate parent
 TOGGLE_PER_UNIT = 0.85  # row, candidate pair, H
 TOGGLE_PER_PRODUCT = 0.07  # the same, and K

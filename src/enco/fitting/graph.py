@@ -54,15 +54,13 @@ class GraphFitting:
         self._fixed = fixed
         self._oriented = oriented
         cause, effect = parameters.candidates.cause, parameters.candidates.effect
-        intervened = np.zeros(parameters.candidates.n_variables, bool)
+        told_apart = np.zeros(len(cause), bool)
         for regime in regimes:
-            intervened[list(regime.targets)] = True
-        # Pairs neither of whose ends is ever intervened learn their orientation from other interventions (Appendix
-        # C.4); one of (i, j) and (j, i) stands for both.
+            told_apart |= np.isin(cause, regime.targets) != np.isin(effect, regime.targets)
+        # Pairs that no regime tells apart learn their orientation from other interventions (Appendix C.4); one of
+        # (i, j) and (j, i) stands for both.
         reverse = parameters.candidates.reverse
-        self._distant = np.flatnonzero(
-            ~intervened[cause] & ~intervened[effect] & ((cause < effect) | (reverse < 0)) & ~oriented
-        )
+        self._distant = np.flatnonzero(~told_apart & ((cause < effect) | (reverse < 0)) & ~oriented)
         self._everything = np.ones(len(cause), bool)
 
     def orient(self) -> None:
@@ -83,9 +81,9 @@ class GraphFitting:
     def orientation_evidence(self, repeats: int = 4) -> Floats:
         """Log-likelihood ratio, in nats, of each orientation against its reverse on the rows next to its ends, [P].
 
-        The terms of Eq. 4 summed over rows: -n_i sigmoid(gamma_ij) delta_ij under interventions on X_i, minus the same for
-        the reverse edge under interventions on X_j. theta has the same sign in the long run, but Adam makes its size say
-        how long it has been pushed, not how hard.
+        The terms of Eq. 4 summed over rows: -n_i sigmoid(gamma_ij) delta_ij under interventions on X_i, minus the same
+        for the reverse edge under interventions on X_j. theta has the same sign in the long run, but Adam makes its
+        size say how long it has been pushed, not how hard.
         """
         pairs = self.parameters.candidates
         gain = np.zeros(pairs.n_pairs)
@@ -132,9 +130,10 @@ class GraphFitting:
         adjacent = np.flatnonzero(np.isin(pairs.cause, regime.targets) & ~np.isnan(delta) & ~self._oriented)
         self.parameters.move_theta(adjacent, gradient[adjacent], self.settings.theta_rate)
 
-        distant = self._distant[~np.isnan(delta[self._distant])]
-        if len(distant):
-            reverse = pairs.reverse[distant]
-            opposite = np.where(reverse >= 0, gradient[reverse], 0.0)
+        # Eq. 28: both directions, in steps that score both.
+        reverse = pairs.reverse[self._distant]
+        contrast = gradient[self._distant] - np.where(reverse >= 0, gradient[reverse], 0.0)
+        scored = ~np.isnan(contrast)
+        if scored.any():
             rate = self.settings.theta_rate * self.settings.distant_theta_factor
-            self.parameters.move_theta(distant, gradient[distant] - opposite, rate)
+            self.parameters.move_theta(self._distant[scored], contrast[scored], rate)

@@ -98,7 +98,9 @@ class Discovery:
         self.column = np.argsort(np.array(data.names, dtype=object), kind="stable")
         names = tuple(data.names[column] for column in self.column)
         constraints = (knowledge or Knowledge()).constraints(names)
-        self.candidates = Candidates.from_mask(constraints.allowed)
+        # A constant column neither explains nor can be explained.
+        varies = data.n_levels[self.column] > 1
+        self.candidates = Candidates.from_mask(constraints.allowed & (np.outer(varies, varies) | constraints.required))
         self.parameters = EdgeParameters(self.candidates)
         fixed, oriented = constraints.apply(self.parameters)
         rank = np.argsort(self.column)
@@ -144,8 +146,8 @@ class Discovery:
         return (self.parameters.gamma > 0) & (self.parameters.theta > 0)
 
     def orientation_evidence(self) -> NDArray[np.float64]:
-        """Evidence for each orientation, in nats, [P]; see `GraphFitting.orientation_evidence`. Leaves the state alone."""
-        state = self.state()
+        """Return the evidence for each orientation, in nats, [P]; see `GraphFitting.orientation_evidence`."""
+        state = self.state()  # sampling graphs moves the random streams; put them back
         evidence = self.graph_fitting.orientation_evidence()
         self.restore(state)
         return evidence

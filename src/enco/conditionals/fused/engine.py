@@ -13,7 +13,7 @@ from enco.conditionals.base import FitReport, Floats
 from enco.conditionals.fused.effects import gather, graph_losses, paired_effects_of
 from enco.conditionals.fused.layout import Layout
 from enco.conditionals.fused.random import new_streams
-from enco.conditionals.fused.training import fit_variable
+from enco.conditionals.fused.training import center_tables, fit_variable
 from enco.data import InterventionalData, Regime
 
 __all__ = ["FusedConditionals", "NetworkSettings"]
@@ -145,13 +145,14 @@ class FusedConditionals:
         x, y = self._gather(self._codes, self._train_rows, j)
         x_held, y_held = self._gather(self._codes, self._held_rows, j)
         batch = min(settings.batch, len(x))
-        return fit_variable(
+        pairs = threshold[self.candidates.pairs_into(j)]
+        report: tuple[float, int] = fit_variable(
             block, self.first[segment], self.second[segment], np.empty_like(block), np.zeros_like(block), hidden,
-            out_row, n_out, table_row, x, y, x_held, y_held, threshold[self.candidates.pairs_into(j)], self.streams[j
-            : j + 1],
-            self.counters[j : j + 1], steps, batch, settings.learning_rate, settings.weight_decay, settings.check_every,
-            settings.patience,
+            out_row, n_out, table_row, x, y, x_held, y_held, pairs, self.streams[j : j + 1], self.counters[j : j + 1],
+            steps, batch, settings.learning_rate, settings.weight_decay, settings.check_every, settings.patience,
         )  # fmt: skip
+        center_tables(block.reshape(-1, hidden), out_row, table_row, x, pairs)
+        return report
 
     def _network(self, j: int) -> tuple[NDArray[np.float32], int, int, int, NDArray[np.int64]]:
         layout = self.layout

@@ -22,7 +22,7 @@ from enco.conditionals.fused.network import (
 from enco.conditionals.fused.random import next_bits
 from enco.conditionals.fused.vector_math import FAST
 
-__all__ = ["adam", "block_loss", "fit_variable"]
+__all__ = ["activate", "adam", "block_loss", "center_tables", "fit_variable"]
 
 f32 = np.float32
 BLOCK = 128  # rows per pass; the buffers of one pass fit the first two cache levels
@@ -85,6 +85,34 @@ def block_loss(
         for r in range(rows):
             total += loss[r]
     return total / max(rows_total, 1)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def center_tables(weights: F32, out_row: int, table_row: I64, x: U16, threshold: U64) -> None:
+    """Give every parent's table a zero mean over the rows of x; the hidden bias takes the mean, times its presence.
+
+    A table's mean only shifts the hidden sum whenever the parent is present. Left in the table, it would be missed when
+    the parent is toggled off, and a parent that says nothing could seem to matter. Centred, to be absent is to be
+    average.
+    """
+    hidden = weights.shape[1]
+    mean = np.empty(hidden, np.float32)
+    for c in range(table_row.shape[0]):
+        begin = table_row[c]
+        end = table_row[c + 1] if c + 1 < table_row.shape[0] else out_row
+        counts = np.zeros(end - begin, np.int64)
+        for r in range(x.shape[0]):
+            counts[x[r, c]] += 1
+        mean[:] = f32(0.0)
+        for level in range(end - begin):
+            share = f32(counts[level] / x.shape[0])
+            for u in range(hidden):
+                mean[u] += share * weights[begin + level, u]
+        presence = f32(threshold[c] / 2.0**32)
+        for u in range(hidden):
+            weights[0, u] += presence * mean[u]
+            for row in range(begin, end):
+                weights[row, u] -= mean[u]
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)

@@ -1,7 +1,7 @@
 """Single-precision exp and log in plain arithmetic, so that LLVM turns loops over them into vector code.
 
 The C library's scalar `expf` would cost more than the whole output layer. Both functions are polynomial approximations
-after splitting a number into exponent and mantissa by its bits; relative error below 2e-7 (tested).
+after splitting a number into exponent and mantissa by its bits; relative error below 3e-7 (tested).
 """
 
 from typing import Any

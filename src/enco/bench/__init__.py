@@ -1,0 +1,18 @@
+"""Benchmarks that a reader can run: the paper's tables for simulated graphs, the speed of a fit, gradient variance.
+
+Map of the modules:
+
+======================  ================================================================================
+`problem`               one simulated problem, fixed by its seed: data and the true graph
+`structures`            simulate, fit and evaluate many problems; one record each
+`records`               records as JSON lines, found again by what they are records of
+`paper`                 the paper's numbers for the same problems
+`tables`                records beside the paper's numbers, as Markdown
+`speed`, `metering`     what a fit does per second, and how near that is to what the machine can do
+`gradient_variance`     the paper's Figure 2: noise of the three gradient estimators at equal cost
+`figures`               that, drawn
+`warmup`, `machine`     compilation apart from the rest; what the figures were measured on
+======================  ================================================================================
+
+The commands `enco bench ...` draw and print; nothing here does.
+"""

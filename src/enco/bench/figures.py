@@ -1,0 +1,61 @@
+"""Figures of benchmarks, with matplotlib."""
+
+import os
+from collections.abc import Sequence
+
+from matplotlib.figure import Figure
+
+from enco.bench.gradient_variance import NAMES, TITLES, Curve
+from enco.io._atomic import atomic_file
+
+__all__ = ["draw_variance"]
+
+# Okabe and Ito's colours, which everybody can tell apart; markers say the same once more.
+_STYLES = {"reinforce": ("#D55E00", "s"), "independent": ("#0072B2", "o"), "paired": ("#009E73", "D")}
+_PANELS = {
+    "same rows": "the same rows, graphs drawn anew\n(the noise of sampling graphs)",
+    "fresh rows": "rows and graphs drawn anew\n(the noise that training sees)",
+}
+
+
+def draw_variance(curves: Sequence[Curve], path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+    """Draw deviation against cost, one panel per curve, and write it as a PNG file.
+
+    Parameters
+    ----------
+    curves : sequence of Curve
+        From `enco.bench.gradient_variance.measure_variance`.
+    path : path-like
+    overwrite : bool
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from enco.bench.gradient_variance import Point
+    >>> points = tuple(Point(10 * m, m, m, {name: 1 / m for name in NAMES}) for m in (1, 2))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     draw_variance([Curve("same rows", points)], f"{folder}/a.png")
+    """
+    figure = Figure(figsize=(0.8 + 4.4 * len(curves), 4.2), layout="constrained")
+    panels = figure.subplots(1, len(curves), sharey=True, squeeze=False)[0]
+    for panel, curve in zip(panels, curves, strict=True):
+        for name in NAMES:
+            colour, marker = _STYLES[name]
+            panel.loglog(
+                [point.evaluations for point in curve.points],
+                [point.deviation[name] for point in curve.points],
+                color=colour,
+                marker=marker,
+                markersize=5,
+                linewidth=1.6,
+                label=TITLES[name],
+            )
+        panel.set_title(_PANELS[curve.rows], fontsize=10)
+        panel.set_xlabel("network evaluations per estimate")
+        panel.grid(which="major", color="#d0d0d0", linewidth=0.6)
+        panel.spines[["top", "right"]].set_visible(False)
+    panels[0].set_ylabel("standard deviation of the $\\gamma$ gradient")
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    with atomic_file(path, overwrite=overwrite) as temporary:
+        figure.savefig(temporary, format="png", dpi=160)

@@ -1,0 +1,104 @@
+"""What a figure was measured on: machine, versions, memory, and the machine's arithmetic peak."""
+
+import hashlib
+import os
+import platform
+import sys
+import time
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from enco._version import __version__
+
+__all__ = ["code_fingerprint", "machine", "peak_memory_mb", "single_precision_peak", "versions"]
+
+
+@cache
+def machine() -> dict[str, str | int]:
+    """Name the processor and count its cores.
+
+    Examples
+    --------
+    >>> sorted(machine())
+    ['cores', 'cpu', 'system']
+    """
+    cpu = platform.processor() or platform.machine()
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:  # not on Linux
+        lines = []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return {"cpu": models[0] if models else cpu, "cores": os.cpu_count() or 1, "system": platform.system()}
+
+
+@cache
+def versions() -> dict[str, str]:
+    """List the versions that speed or results may depend on.
+
+    Examples
+    --------
+    >>> sorted(versions())
+    ['enco', 'llvmlite', 'numba', 'numpy', 'python', 'scipy']
+    """
+    libraries = {name: version(name) for name in ("llvmlite", "numba", "numpy", "scipy")}
+    return {"enco": __version__, "python": platform.python_version(), **libraries}
+
+
+@cache
+def code_fingerprint() -> str:
+    """Identify the code that simulates, fits and evaluates: records of other code are not quite comparable.
+
+    Examples
+    --------
+    >>> len(code_fingerprint())
+    12
+    """
+    package = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        place = path.relative_to(package)
+        if place.parts[0] not in ("bench", "cli"):
+            digest.update(place.as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def peak_memory_mb() -> float | None:
+    """Most megabytes this process has held at once, up to now; None where the system does not say.
+
+    Examples
+    --------
+    >>> (peak_memory_mb() or 1.0) >= 1.0
+    True
+    """
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6, 1)
+
+
+def single_precision_peak(size: int = 768, repeats: int = 8) -> float:
+    """Floating-point operations per second of one thread, in the best of several float32 matrix products.
+
+    NumPy's BLAS runs its widest vector instructions, so this is close to what the processor can do.
+
+    Examples
+    --------
+    >>> single_precision_peak(size=64, repeats=2) > 0
+    True
+    """
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped] # comes with scikit-learn
+
+    left, right = np.random.default_rng(0).standard_normal((2, size, size), dtype=np.float32)
+    product = np.empty_like(left)
+    best = np.inf
+    with threadpool_limits(limits=1, user_api="blas"):
+        for _ in range(repeats + 1):  # the first one finds its memory cold
+            started = time.perf_counter()
+            np.matmul(left, right, out=product)
+            best = min(best, time.perf_counter() - started)
+    return float(2.0 * size**3 / best)

@@ -1,0 +1,82 @@
+"""One simulated problem: data to learn from and the graph to find, both fixed by a seed."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enco.data import InterventionalData
+from enco.errors import SettingsError
+from enco.graphs.structures import STRUCTURES
+from enco.simulate import SCM, categorical
+
+__all__ = ["MECHANISMS", "Problem"]
+
+MECHANISMS = ("neural", "product")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """A categorical problem of the paper's kind, with its columns shuffled.
+
+    Attributes
+    ----------
+    structure : str
+        See `enco.graphs.structures`.
+    seed : int
+        Problems that differ in their rows or interventions only have the same graph and mechanisms.
+    variables, categories : int
+    rows, interventional_rows : int
+        Observational rows, and rows for each intervention.
+    interventions : int
+        Number of variables that are intervened on; fewer ones are a subset of more ones.
+    mechanism : {"neural", "product"}
+
+    Examples
+    --------
+    >>> problem = Problem(structure="chain", seed=0, variables=4, rows=50, interventional_rows=5, interventions=2)
+    >>> data, truth = problem.draw()
+    >>> data.n_rows, int(truth.sum())
+    (60, 3)
+    """
+
+    structure: str
+    seed: int
+    variables: int = 25
+    categories: int = 10
+    rows: int = 5000
+    interventional_rows: int = 200
+    interventions: int = 25
+    mechanism: str = "neural"
+
+    def __post_init__(self) -> None:
+        if self.structure not in STRUCTURES:
+            raise SettingsError(f"unknown structure {self.structure!r}; choose from {', '.join(STRUCTURES)}")
+        if self.mechanism not in MECHANISMS:
+            raise SettingsError(f"unknown mechanism {self.mechanism!r}; choose from {', '.join(MECHANISMS)}")
+        for name, least in (("variables", 2), ("rows", 2), ("interventional_rows", 1), ("interventions", 1)):
+            if getattr(self, name) < least:
+                raise SettingsError(f"{name.replace('_', ' ')} must be at least {least}, got {getattr(self, name)}")
+        if self.interventions > self.variables:
+            raise SettingsError(f"{self.interventions} interventions need as many variables, but there are only "
+                                f"{self.variables}")  # fmt: skip
+
+    def model(self) -> SCM:
+        """Build the model behind the data."""
+        rng = np.random.default_rng([self.seed, 0])
+        kind: Literal["neural", "product"] = "neural" if self.mechanism == "neural" else "product"
+        return categorical(self.structure, self.variables, rng, categories=self.categories, mechanism=kind)
+
+    def targets(self) -> list[str]:
+        """Name the variables that are intervened on."""
+        order = np.random.default_rng([self.seed, 2]).permutation(self.variables)
+        names = self.model().observed_names
+        return [names[position] for position in order[: self.interventions]]
+
+    def draw(self) -> tuple[InterventionalData, NDArray[np.bool_]]:
+        """Draw the data; the true graph [N, N] (row = cause) comes with them, for judging what was found."""
+        model = self.model()
+        rng = np.random.default_rng([self.seed, 1])
+        data = model.dataset(self.rows, self.interventional_rows, targets=self.targets(), rng=rng)
+        return data, model.observed_adjacency

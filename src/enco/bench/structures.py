@@ -1,0 +1,125 @@
+"""Simulate, fit and evaluate many problems: the paper's tables for simulated graphs."""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enco._version import __version__
+from enco.bench.machine import code_fingerprint, machine, peak_memory_mb, versions
+from enco.bench.problem import Problem
+from enco.bench.records import Record, Store, key_of
+from enco.fitting.loop import Discovery
+from enco.metrics import shd, sid
+from enco.result import Result
+from enco.settings import Settings
+
+__all__ = ["Job", "run_jobs"]
+
+LARGEST_FOR_SID = 200  # beyond, counting wrong adjustment sets takes longer than it is worth
+
+
+@dataclass(frozen=True)
+class Job:
+    """One problem to fit.
+
+    Examples
+    --------
+    >>> job = Job(Problem(structure="chain", seed=1), Settings())
+    >>> job.key == Job(Problem(structure="chain", seed=1), Settings(sparsity=0.1)).key
+    False
+    """
+
+    problem: Problem
+    settings: Settings
+
+    @cached_property
+    def key(self) -> str:
+        """Identity of the job: problem, settings and version, but not the threads, which change no result."""
+        return key_of({"problem": asdict(self.problem), "settings": asdict(self.settings), "enco": __version__})
+
+
+def run_jobs(
+    jobs: Sequence[Job],
+    store: Store,
+    *,
+    n_jobs: int,
+    on_start: Callable[[Job], None] = lambda job: None,
+    on_epoch: Callable[[Discovery], None] = lambda discovery: None,
+    on_record: Callable[[Job, Record], None] = lambda job, record: None,
+) -> list[Record]:
+    """Do the jobs that the store has no record of; each record is stored as soon as it is there.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+    store : Store
+    n_jobs : int
+        Threads.
+    on_start, on_epoch, on_record : callable, optional
+        Called before a fit, after each of its epochs, and after its record is stored.
+
+    Returns
+    -------
+    list of dict
+        One record per job, in order, old and new.
+
+    Examples
+    --------
+    >>> tiny = Problem(structure="chain", seed=1, variables=3, rows=50, interventional_rows=10, interventions=3)
+    >>> [record] = run_jobs([Job(tiny, Settings(max_epochs=1))], Store(), n_jobs=1)
+    >>> record["structure"], record["epochs"], record["true_edges"]
+    ('chain', 1, 2)
+    """
+    for job in unfinished(jobs, store):
+        on_start(job)
+        record = _run(job, n_jobs, on_epoch)
+        store.add(record)
+        on_record(job, record)
+    return [store.records[job.key] for job in jobs]
+
+
+def unfinished(jobs: Iterable[Job], store: Store) -> list[Job]:
+    """List the jobs without a record."""
+    return [job for job in jobs if job.key not in store.records]
+
+
+def _run(job: Job, n_jobs: int, on_epoch: Callable[[Discovery], None]) -> Record:
+    data, truth = job.problem.draw()
+    started = time.perf_counter()
+    discovery = Discovery(data, settings=job.settings, seed=job.problem.seed, n_jobs=n_jobs)
+    discovery.run(on_epoch=on_epoch)
+    result = Result.from_discovery(discovery, data, seconds=0.0, seed=job.problem.seed)
+    seconds = time.perf_counter() - started
+    return {
+        "key": job.key,
+        **asdict(job.problem),
+        **_scores(result, truth),
+        "epochs": discovery.epoch,
+        "settled": discovery.settled(),
+        "seconds": round(seconds, 3),
+        "peak_memory_mb": peak_memory_mb(),  # of this process so far
+        "threads": n_jobs,
+        "settings": asdict(job.settings),
+        "versions": versions(),
+        "code": code_fingerprint(),
+        "machine": machine(),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _scores(result: Result, truth: NDArray[np.bool_]) -> Record:
+    found = result.adjacency.astype(bool)
+    return {
+        "edges": int(found.sum()),
+        "true_edges": int(truth.sum()),
+        "shd_raw": shd(result.adjacency_raw, truth),
+        "shd": shd(found, truth),
+        "sid": sid(found, truth) if len(truth) <= LARGEST_FOR_SID else None,
+        "missing": int((truth & ~found).sum()),
+        "extra": int((found & ~truth).sum()),
+    }

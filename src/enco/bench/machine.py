@@ -3,7 +3,6 @@
 import hashlib
 import os
 import platform
-import sys
 import time
 from functools import cache
 from importlib.metadata import version
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from enco._memory import peak_memory
 from enco._version import __version__
 
 __all__ = ["code_fingerprint", "machine", "peak_memory_mb", "single_precision_peak", "versions"]
@@ -73,12 +73,8 @@ def peak_memory_mb() -> float | None:
     >>> (peak_memory_mb() or 1.0) >= 1.0
     True
     """
-    try:
-        import resource
-    except ImportError:  # not on Windows
-        return None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return round(peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6, 1)
+    peak = peak_memory()
+    return None if peak is None else round(peak / 1e6, 1)
 
 
 def single_precision_peak(size: int = 768, repeats: int = 8) -> float:

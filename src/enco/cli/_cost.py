@@ -1,10 +1,10 @@
 """What a fit will cost, roughly, and what it has cost."""
 
-import sys
 from dataclasses import dataclass
 
 import numpy as np
 
+from enco._memory import peak_memory
 from enco.data import InterventionalData
 from enco.fitting.loop import Discovery
 
@@ -66,22 +66,6 @@ def estimate(discovery: Discovery, data: InterventionalData, n_jobs: int) -> Cos
     per_thread = 2 * 4 * block.max() + 2 * data.observational.n_rows * parents.max()
     memory = PROCESS_BYTES + WEIGHT_COPIES * weights + rows + n_jobs * per_thread
     return Cost(float(nanoseconds) * 1e-9 / min(n_jobs, data.n_variables), int(memory))
-
-
-def peak_memory() -> int | None:
-    """Most bytes this process has held at once; None where the system does not say.
-
-    Examples
-    --------
-    >>> (peak_memory() or 2**20) >= 2**20
-    True
-    """
-    try:
-        import resource
-    except ImportError:  # not on Windows
-        return None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return int(peak) if sys.platform == "darwin" else 1024 * int(peak)
 
 
 def in_bytes(number: int) -> str:

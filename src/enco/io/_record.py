@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from enco._variables import Variable
+from enco._variables import Kind, Level, Variable
 from enco.errors import DataError, FileFormatError
 
 __all__ = ["DEFAULT_SEPARATOR", "DEFAULT_TARGET", "Notation", "Record"]
@@ -93,6 +93,14 @@ class Record:
             control=self.notation.control if asked.control is None else asked.control,
             separator=self.notation.separator if asked.separator == DEFAULT_SEPARATOR else asked.separator,
         )
+
+    def kinds_and_levels(
+        self, asked: Mapping[str, Kind] | None
+    ) -> tuple[dict[str, Kind], dict[str, tuple[Level, ...]]]:
+        """Return the recorded kinds, overridden by those asked for, and the levels of what is categorical then."""
+        kinds = {variable.name: variable.kind for variable in self.variables} | dict(asked or {})
+        levels = {v.name: v.levels for v in self.variables if v.levels and kinds[v.name] == "categorical"}
+        return kinds, levels
 
 
 def variables_to_json(variables: Sequence[Variable]) -> list[dict[str, Any]]:

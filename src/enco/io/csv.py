@@ -80,8 +80,7 @@ def read_csv(
         else:
             notation = record.notation_for(notation)
             frame = _parse_recorded(file, source, names, record, delimiter)
-            kinds = {variable.name: variable.kind for variable in record.variables} | dict(kinds or {})
-            levels = {v.name: v.levels for v in record.variables if v.levels and kinds[v.name] == "categorical"}
+            kinds, levels = record.kinds_and_levels(kinds)
     with naming_file(source):
         return data_from_frame(
             frame,

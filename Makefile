@@ -25,6 +25,8 @@ layers: $(VENV)/.dev
 bench: $(VENV)/.core  ## the tables of docs/benchmarks.md; about a quarter of an hour on two cores
 	mkdir -p results
 	$(BIN)/enco bench structures --out results/structures.jsonl
+	$(BIN)/enco bench continuous --out results/continuous.jsonl
+	$(BIN)/enco bench mixed --out results/continuous.jsonl
 	$(BIN)/enco bench speed
 
 docs: $(VENV)/.docs

@@ -84,7 +84,7 @@ def test_a_target_stuck_at_its_usual_value_has_not_moved() -> None:
     assert any("'X1' in do(X1)" in warning for warning in data.warnings())
 
 
-def test_warns_of_constant_columns_only_if_constant_everywhere() -> None:
+def test_warns_ofconstant_columns_only_if_constant_everywhere() -> None:
     x = np.array([[1, 0, 5], [1, 1, 5]] * 10)
     y = x.copy()
     y[-1, 0] = 2

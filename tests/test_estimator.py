@@ -22,6 +22,7 @@ from enco.result import Result
 from enco.settings import Settings
 
 QUICK = {"first_fit_steps": 100, "fit_steps": 50, "graph_steps": 30, "orientation_passes": 1, "orientation_epochs": 0}
+QUICK["refine_steps"] = 200
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +92,7 @@ def test_scikit_learn_check_without_a_fit(name):
     ],
 )
 def test_scikit_learn_check_with_a_fit(name):
-    quick_fit = {"first_fit_steps": 5, "fit_steps": 5, "graph_steps": 2, "orientation_passes": 1}
+    quick_fit = {"first_fit_steps": 5, "fit_steps": 5, "graph_steps": 2, "orientation_passes": 1, "refine_steps": 5}
     estimator = WithMadeUpTargets(max_epochs=1, settings=quick_fit, random_state=0, n_jobs=1)
     getattr(estimator_checks, name)("ENCO", estimator)
 
@@ -116,7 +117,6 @@ def test_defaults_are_those_of_the_settings():
 def test_fitted_attributes(fitted, data):
     n = data.n_variables
     assert fitted.adjacency_matrix_.shape == fitted.adjacency_matrix_raw_.shape == (n, n)
-    assert (fitted.adjacency_matrix_ <= fitted.adjacency_matrix_raw_).all()
     assert nx.is_directed_acyclic_graph(nx.DiGraph(fitted.adjacency_matrix_))
     assert ((fitted.edge_probabilities_ >= 0) & (fitted.edge_probabilities_ <= 1)).all()
     assert np.array_equal(fitted.theta_, -fitted.theta_.T)
@@ -130,6 +130,38 @@ def test_fitted_attributes(fitted, data):
     assert fitted.result_.seed == 0
     assert fitted.result_.settings["fit_steps"] == 50
     assert fitted.result_.seconds > 0
+
+
+def from_raw_to_final(result):
+    """The predicted graph without the edges that closed cycles, and with the moves of the refinement."""
+    edges = {(result.variables[i], result.variables[j]) for i, j in np.argwhere(result.adjacency_raw)}
+    edges -= {tuple(edge) for edge in result.order_report["removed"]}
+    for step in result.order_report["refined"]:
+        edge = step["cause"], step["effect"]
+        assert step["gain"] > 0
+        assert (edge in edges) == (step["move"] != "add")
+        edges ^= {edge} if step["move"] != "reverse" else {edge, edge[::-1]}
+    return edges
+
+
+@pytest.mark.parametrize("options", [{}, {"refine_rounds": 0}, {"edge_evidence": 50.0}, {"refine_steps": 10}])
+def test_the_report_says_how_the_final_graph_came_about(fitted, data, options):
+    estimator = quick(settings={**QUICK, **options}).fit(data)
+    result = estimator.result_
+    assert from_raw_to_final(result) == set(estimator.causal_graph_.edges)
+    assert nx.is_directed_acyclic_graph(estimator.causal_graph_)
+    place = {name: position for position, name in enumerate(estimator.causal_order_)}
+    assert all(place[cause] < place[effect] for cause, effect in estimator.causal_graph_.edges)
+    # What was learned does not depend on how the graph is refined.
+    assert np.array_equal(estimator.gamma_, fitted.gamma_)
+    assert np.array_equal(estimator.theta_, fitted.theta_)
+    moves = [step["move"] for step in result.order_report["refined"]]
+    if options == {"refine_rounds": 0}:
+        assert moves == []
+        assert (estimator.adjacency_matrix_ <= estimator.adjacency_matrix_raw_).all()
+    if options == {"edge_evidence": 50.0}:  # more than these few rows can say about any edge
+        assert "add" not in moves
+        assert result.n_edges < fitted.result_.n_edges
 
 
 def test_the_settings_and_the_seed_matter(fitted, data):
@@ -146,6 +178,7 @@ def test_knowledge_is_used(data):
     estimator = quick(knowledge=Knowledge(required=required, leaves=["X4"])).fit(data)
     assert set(required) <= set(estimator.causal_graph_.edges)
     assert estimator.causal_graph_.out_degree("X4") == 0
+    assert not any(step["cause"] == "X4" for step in estimator.result_.order_report["refined"])
     assert estimator.result_.knowledge["leaves"] == ("X4",)
 
 
@@ -268,7 +301,6 @@ X = np.arange(40).reshape(20, 2) % 2
         (csr_array(X), [None] * 19 + [0], "X is sparse, and sparse input is not supported: pass X.toarray()"),
         (X[:, 0], [None] * 20, "X is a 1-d array: pass rows x variables"),
         (X[:, :1], [None] * 20, "a causal graph needs at least 2 columns"),
-        (X / 2.0, [None] * 19 + [0], "column 'X1' is continuous"),
         (np.where(X, "a", None), [None] * 19 + [0], "'X1'"),
         (InterventionalData.from_environments([X, X], [None, "X1"]), [None] * 40, "leave targets= out"),
     ],
@@ -277,3 +309,29 @@ def test_bad_data(x, targets, message):
     with pytest.raises(DataError) as caught:
         quick().fit(x, targets=targets)
     assert message in str(caught.value)
+
+
+# Continuous columns
+
+
+def test_floats_are_continuous_and_the_rest_is_not():
+    rng = np.random.default_rng(8)
+    size = 600
+    dose = rng.normal(size=size)
+    cell = np.where(dose + 0.3 * rng.normal(size=size) > 0, "alive", "dead")
+    frame = pd.DataFrame({"cell": cell, "dose": dose})
+    targets = np.repeat(["control", "dose", "cell"], 200)
+    frame.loc[400:, "cell"] = rng.choice(["alive", "dead"], 200)
+    fitted = ENCO(random_state=0, n_jobs=1).fit(frame, targets=targets)
+    assert fitted.adjacency_matrix_.tolist() == [[0, 0], [1, 0]]  # dose -> cell
+    assert fitted.feature_names_in_.tolist() == ["cell", "dose"]
+    twice = ENCO(random_state=0, n_jobs=2).fit(frame, targets=targets)
+    assert fitted.gamma_.tobytes() == twice.gamma_.tobytes()
+
+
+def test_an_array_of_floats():
+    rng = np.random.default_rng(9)
+    x = rng.normal(size=(600, 2))
+    x[:400, 1] += 2 * x[:400, 0]
+    fitted = ENCO(random_state=0, n_jobs=1).fit(x, targets=[None] * 200 + [0] * 200 + [1] * 200)
+    assert fitted.adjacency_matrix_.tolist() == [[0, 1], [0, 0]]

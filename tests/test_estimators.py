@@ -18,10 +18,13 @@ NAMES = list(ESTIMATORS)
 ROWS = np.arange(0, 40)
 
 
-def make_problem(n):
+def make_problem(n, kind="categorical"):
     """Networks of a model in which all variables depend on each other, and its data."""
     rng = np.random.default_rng(n)
-    scm = simulate.categorical("full", n, rng, categories=[5, 4, 3, 2][:n])
+    if kind == "categorical":
+        scm = simulate.categorical("full", n, rng, categories=[5, 4, 3, 2][:n])
+    else:
+        scm = simulate.mixed("full", n, rng, categories=3, categorical_share=0.4 if kind == "mixed" else 0.0)
     data = scm.dataset(3000, 60, rng=rng)
     settings = NetworkSettings(hidden=16, batch=64)
     model = FusedConditionals(data, Candidates.all_pairs(n), settings=settings, seed=n, n_jobs=1)
@@ -29,9 +32,11 @@ def make_problem(n):
     return data, model
 
 
-@pytest.fixture(scope="module", params=[3, 4])
+@pytest.fixture(
+    scope="module", params=[(3, "categorical"), (4, "categorical"), (3, "mixed"), (3, "continuous")], ids=str
+)
 def problem(request):
-    return make_problem(request.param)
+    return make_problem(*request.param)
 
 
 @pytest.fixture(scope="module")

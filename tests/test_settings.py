@@ -20,10 +20,18 @@ AT_LEAST_ZERO = {
     "least_orientation",
     "second_look_epoch",
     "second_look_gamma",
+    "refine_rounds",
+    "refine_steps",
+    "edge_evidence",
     "weight_decay",
     "distant_theta_factor",
 }
 POSITIVE = (WHOLE | NUMBER) - AT_LEAST_ZERO
+CHOICES = {  # the default first
+    "estimator": ["paired", "independent", "reinforce"],
+    "engine": ["auto", "fused", "torch"],
+    "density": ["gaussian", "dsf", "spline"],
+}
 
 
 def refused(name, value, words):
@@ -34,8 +42,9 @@ def refused(name, value, words):
 
 def test_the_defaults_are_valid_and_frozen():
     settings = Settings()
-    assert {setting.name for setting in fields(settings)} == WHOLE | NUMBER | {"estimator"}
-    assert settings.estimator == "paired"
+    assert {setting.name for setting in fields(settings)} == WHOLE | NUMBER | CHOICES.keys() | {"device"}
+    assert {name: getattr(settings, name) for name in CHOICES} == {name: first for name, (first, *_) in CHOICES.items()}
+    assert settings.device == "cpu"
     with pytest.raises(FrozenInstanceError):
         settings.sparsity = 0.1
 
@@ -100,14 +109,22 @@ def test_minus_infinity_is_refused_as_a_setting(name):
         Settings(**{name: -float("inf")})
 
 
-@pytest.mark.parametrize("value", ["Paired", "", None, 1])
-def test_estimator(value):
-    refused("estimator", value, "one of paired, independent, reinforce")
+@pytest.mark.parametrize("name", CHOICES)
+@pytest.mark.parametrize("value", ["Paired", "", None, 1, ["auto"]])
+def test_choices(name, value):
+    refused(name, value, f"one of {', '.join(CHOICES[name])}")
 
 
-@pytest.mark.parametrize("value", ["paired", "independent", "reinforce"])
-def test_every_estimator_can_be_named(value):
-    assert Settings(estimator=value).estimator == value
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in CHOICES.items() for value in values])
+def test_every_choice_can_be_named(name, value):
+    assert getattr(Settings(**{name: value}), name) == value
+    assert getattr(Settings.parse(**{name: value}), name) == value
+
+
+@pytest.mark.parametrize("value", ["", None, 1])
+def test_texts(value):
+    refused("device", value, "text")
+    assert Settings(device="cuda:1") == Settings.parse(device="cuda:1")
 
 
 def test_numbers_of_numpy_and_whole_numbers_for_numbers():

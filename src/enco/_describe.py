@@ -83,7 +83,7 @@ def find_warnings(data: InterventionalData) -> list[str]:
     never intervened on (1 of 2): 'X2'
     """
     found = []
-    constant = _constant_columns(data)
+    constant = constant_columns(data)
     if constant.any():
         found.append(f"constant in every row: {_some([data.names[i] for i in np.flatnonzero(constant)])}")
     few = [regime for regime in data.regimes if regime.n_rows < FEW_ROWS]
@@ -129,7 +129,7 @@ def _never_targeted(data: InterventionalData) -> list[str]:
     return [name for position, name in enumerate(data.names) if position not in targeted]
 
 
-def _constant_columns(data: InterventionalData) -> NDArray[np.bool_]:
+def constant_columns(data: InterventionalData) -> NDArray[np.bool_]:
     """Find columns with one value over all regimes, dropping candidates as soon as they vary."""
     constant = np.zeros(data.n_variables, dtype=np.bool_)
     for of_kind, block_of in ((data.n_levels > 0, "codes"), (data.n_levels == 0, "reals")):
@@ -162,7 +162,7 @@ def _unmoved_targets(data: InterventionalData, constant: NDArray[np.bool_]) -> l
 
 def _p_value(data: InterventionalData, position: int, regime: Regime) -> float:
     """Test whether a variable is distributed in a regime as in the observational rows."""
-    slot = data._slots[position]
+    slot = data.slots[position]
     if data.n_levels[position] == 0:
         observed = data.observational.reals[:_TEST_ROWS, slot]
         return float(stats.ks_2samp(observed, regime.reals[:_TEST_ROWS, slot], method="asymp").pvalue)

@@ -55,6 +55,8 @@ class InterventionalData(FormatMethods):
     n_variables, n_rows : int
     n_levels : ndarray of int64, shape (n_variables,)
         Number of levels of each variable; 0 for a continuous one.
+    slots : ndarray of int64, shape (n_variables,)
+        Position of each variable inside the block of its kind, `Regime.codes` or `Regime.reals`.
 
     Examples
     --------
@@ -73,6 +75,7 @@ class InterventionalData(FormatMethods):
     n_variables: int
     n_rows: int
     n_levels: NDArray[np.int64]
+    slots: NDArray[np.int64]
 
     def __init__(self, variables: Sequence[Variable], regimes: Sequence[Regime]) -> None:
         self._assemble(variables, regimes)
@@ -97,8 +100,7 @@ class InterventionalData(FormatMethods):
         self.n_levels = np.array([variable.n_levels for variable in self.variables], dtype=np.int64)
         self._positions = {name: position for position, name in enumerate(self.names)}
         categorical = self.n_levels > 0
-        # Position of each variable inside the block of its own kind.
-        self._slots = np.where(categorical, np.cumsum(categorical), np.cumsum(~categorical)) - 1
+        self.slots = np.where(categorical, np.cumsum(categorical), np.cumsum(~categorical)) - 1
 
     @property
     def observational(self) -> Regime:
@@ -150,8 +152,8 @@ class InterventionalData(FormatMethods):
         position = self._resolve(variable)
         levels = self.variables[position].levels
         if levels is None:
-            return rows.reals[:, self._slots[position]]
-        return np.array(levels)[rows.codes[:, self._slots[position]]]
+            return rows.reals[:, self.slots[position]]
+        return np.array(levels)[rows.codes[:, self.slots[position]]]
 
     def regime_label(self, regime: Regime) -> str:
         """Name a regime for people: ``observational`` or ``do(A, B)``.
@@ -239,8 +241,8 @@ class InterventionalData(FormatMethods):
                 f"cannot drop {', '.join(repr(self.names[position]) for position in lost)}: rows were "
                 "collected under interventions on them; keep them or drop those regimes with without_regimes"
             )
-        codes = [int(self._slots[position]) for position in chosen if self.n_levels[position]]
-        reals = [int(self._slots[position]) for position in chosen if not self.n_levels[position]]
+        codes = [int(self.slots[position]) for position in chosen if self.n_levels[position]]
+        reals = [int(self.slots[position]) for position in chosen if not self.n_levels[position]]
         regimes = [
             Regime(
                 tuple(moved[position] for position in regime.targets),

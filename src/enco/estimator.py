@@ -15,6 +15,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 
 from enco._threads import count_threads
+from enco.conditionals.torch import NetworkFactory
 from enco.data import InterventionalData
 from enco.errors import DataError, SettingsError
 from enco.fitting.loop import Discovery
@@ -24,16 +25,16 @@ from enco.io._targets import resolve_targets
 from enco.io.frames import is_frame, open_frame
 from enco.knowledge import Knowledge
 from enco.result import Result
-from enco.settings import EstimatorName, Settings
+from enco.settings import DensityName, EngineName, EstimatorName, Settings
 
 __all__ = ["ENCO"]
 
 _OBSERVATIONAL = ("", "control")
-_DIRECT = ("sparsity", "max_epochs", "estimator", "hidden")
+_DIRECT = ("sparsity", "max_epochs", "estimator", "hidden", "engine", "density")
 
 
 class ENCO(BaseEstimator):
-    """Efficient neural causal discovery (Lippe, Cohen and Gavves, ICLR 2022) for categorical variables.
+    """Efficient neural causal discovery (Lippe, Cohen and Gavves, ICLR 2022) for categorical and continuous variables.
 
     Parameters
     ----------
@@ -45,6 +46,13 @@ class ENCO(BaseEstimator):
         How gradients of the edge parameters are estimated; the last two reproduce the paper's ablation.
     hidden : int
         Units of the hidden layer of the conditional networks.
+    engine : {"auto", "fused", "torch"}
+        What computes the conditional networks; "auto" takes the fused engine wherever it can do what is asked.
+    density : {"gaussian", "dsf", "spline"}
+        Of continuous variables given their parents: normal, deep sigmoidal flow, neural spline flow. Flows need
+        ``pip install "enco[torch]"``.
+    network : callable, optional
+        A network of your own: called with (n_inputs, n_outputs) for every variable, returns a `torch.nn.Module`.
     settings : dict or Settings, optional
         Any of the settings, see `enco.Settings`. A setting given both here and above with two different values
         that are not the default is an error.
@@ -95,6 +103,9 @@ class ENCO(BaseEstimator):
         max_epochs: int = Settings.max_epochs,
         estimator: EstimatorName = Settings.estimator,
         hidden: int = Settings.hidden,
+        engine: EngineName = Settings.engine,
+        density: DensityName = Settings.density,
+        network: NetworkFactory | None = None,
         settings: Mapping[str, Any] | Settings | None = None,
         knowledge: Knowledge | None = None,
         random_state: Any = None,
@@ -105,6 +116,9 @@ class ENCO(BaseEstimator):
         self.max_epochs = max_epochs
         self.estimator = estimator
         self.hidden = hidden
+        self.engine = engine
+        self.density = density
+        self.network = network
         self.settings = settings
         self.knowledge = knowledge
         self.random_state = random_state
@@ -156,7 +170,9 @@ class ENCO(BaseEstimator):
             raise SettingsError(f"knowledge must be a Knowledge object, got {type(self.knowledge).__name__}")
         data = _data(X, targets)
         started = time.perf_counter()
-        discovery = Discovery(data, settings=settings, knowledge=self.knowledge, seed=seed, n_jobs=n_jobs)
+        discovery = Discovery(
+            data, settings=settings, knowledge=self.knowledge, seed=seed, n_jobs=n_jobs, network=self.network
+        )
         discovery.run(on_epoch=_write_line if self.verbose else lambda discovery: None)
         seconds = time.perf_counter() - started
         result = Result.from_discovery(discovery, data, seconds=seconds, seed=seed, knowledge=self.knowledge)

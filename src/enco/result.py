@@ -1,6 +1,7 @@
 """`Result`: the graph a fit has found, how sure it is of every edge, and what speaks for it."""
 
 import os
+import time
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
@@ -13,9 +14,12 @@ from scipy.special import expit
 from enco._evidence import Evidence
 from enco._result_files import read_folder, write_folder
 from enco._version import __version__
+from enco.candidates import Candidates
 from enco.data import InterventionalData
 from enco.errors import FileFormatError
 from enco.fitting.loop import Discovery, EpochRecord
+from enco.fitting.refine import Move
+from enco.graphs.dag import topological_order
 from enco.graphs.order import AcyclicResult, acyclic
 from enco.knowledge import REQUIRED, Knowledge
 
@@ -51,14 +55,15 @@ class Result:
     adjacency : uint8 [N, N]
         The graph: 1 where there is an edge. It is acyclic.
     adjacency_raw : uint8 [N, N]
-        The graph before the order step, which only removes edges: existence and orientation both above one half.
+        The graph before the order step and the refinement: existence and orientation both above one half.
     gamma, theta : float64 [N, N]
         Edge parameters; gamma is -inf where an edge was not considered, theta is antisymmetric.
     order : tuple of str
         A causal order of all variables: every edge of the graph goes forward in it.
     order_report : dict
         ``components``: for every set of variables with a cycle among them, its order, the method that found it, its
-        score and its gap; ``gap``: the sum of the gaps, 0 if every order is proven to be the best; ``removed``: edges.
+        score and its gap; ``gap``: the sum of the gaps, 0 if every order is proven to be the best; ``removed``: edges;
+        ``refined``: what the search for single-edge improvements then did, each move with its gain in nats.
     evidence : Evidence
         Regimes and rows that inform every pair.
     history : DataFrame
@@ -105,7 +110,7 @@ class Result:
         data : InterventionalData
             The data it was made for.
         seconds : float
-            How long it took.
+            How long it took so far; the order step and the refinement are added.
         seed : int
         knowledge : Knowledge, optional
 
@@ -118,6 +123,7 @@ class Result:
         >>> Result.from_discovery(fit, data, seconds=0.0, seed=0)
         Result(2 variables, 0 edges)
         """
+        began = time.perf_counter()
         pairs, column = discovery.candidates, discovery.column
         names = tuple(data.names[position] for position in column)
         gamma = pairs.dense(discovery.parameters.gamma, fill=-np.inf)
@@ -126,23 +132,24 @@ class Result:
         # Where there is a cycle, the data next to its edges say where to cut; theta decides what they leave open.
         preference = theta + _mirrored(pairs.dense(discovery.orientation_evidence()), gamma)
         ordered = acyclic(raw, _with_firm_requirements(gamma, theta, preference), names=names)
+        final, moves = discovery.refine(ordered.adjacency)
 
         place = np.argsort(column)  # of each column of the data among the names in alphabetical order
         to_columns = np.ix_(place, place)
         return cls(
             variables=data.names,
-            adjacency=ordered.adjacency[to_columns].astype(np.uint8),
+            adjacency=final[to_columns].astype(np.uint8),
             adjacency_raw=raw[to_columns].astype(np.uint8),
             gamma=gamma[to_columns],
             theta=theta[to_columns],
-            order=tuple(names[position] for position in ordered.order),
-            order_report=_report(ordered, names),
+            order=tuple(names[position] for position in (topological_order(final) if moves else ordered.order)),
+            order_report=_report(ordered, names) | {"refined": _refined(moves, pairs, names)},
             evidence=Evidence.of(data),
             history=pd.DataFrame([asdict(record) for record in discovery.history], columns=_EPOCH),
             settings=asdict(discovery.settings),
             knowledge=asdict(knowledge or Knowledge()),
             seed=seed,
-            seconds=seconds,
+            seconds=seconds + time.perf_counter() - began,
         )
 
     @property
@@ -354,6 +361,14 @@ def _report(ordered: AcyclicResult, names: tuple[str, ...]) -> dict[str, Any]:
     ]
     removed = sorted([names[cause], names[effect]] for cause, effect in ordered.removed)
     return {"components": components, "gap": ordered.gap, "removed": removed}
+
+
+def _refined(moves: list[Move], pairs: Candidates, names: tuple[str, ...]) -> list[dict[str, Any]]:
+    return [
+        {"move": move.kind, "cause": names[pairs.cause[move.pair]], "effect": names[pairs.effect[move.pair]],
+         "gain": -move.cost}
+        for move in moves
+    ]  # fmt: skip
 
 
 def _binary(rows: Any) -> Edges:

@@ -7,9 +7,11 @@ from typing import Any, Literal, get_args
 
 from enco.errors import SettingsError
 
-__all__ = ["EstimatorName", "Settings"]
+__all__ = ["DensityName", "EngineName", "EstimatorName", "Settings"]
 
 EstimatorName = Literal["paired", "independent", "reinforce"]
+EngineName = Literal["auto", "fused", "torch"]
+DensityName = Literal["gaussian", "dsf", "spline"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +32,7 @@ class Settings:
     sparsity: float = 0.004  # lambda_sparse: an edge must lower the loss of its effect by more than this (nats)
 
     # Algorithm 1
-    max_epochs: int = 30  # a fit stops earlier once its graph has settled
+    max_epochs: int = 12  # a fit stops earlier once its graph has settled
     first_fit_steps: int = 1000  # F in the first epoch
     fit_steps: int = 300  # F afterwards, when the networks only follow a changing graph distribution
     graph_steps: int = 50  # G; half the paper's, at twice its rate of gamma: paired effects are less noisy
@@ -54,12 +56,23 @@ class Settings:
     second_look_epoch: int = 5  # after this many epochs; 0 for never
     second_look_gamma: float = 2.0  # gamma of a rejected, possible edge then
 
+    # Refinement of the final graph (not in the paper; see `enco.fitting.refine`)
+    refine_rounds: int = 2  # 0 for none
+    refine_steps: int = 5000  # training steps of its networks in each round
+    refine_rate: float = 5e-3  # their learning rate
+    refine_patience: int = 12  # `patience` of the networks that challenge single parents of continuous variables
+    edge_evidence: float = 3.0  # log Bayes factor an edge needs over all rows, besides `sparsity` per row
+
     # When to stop
-    settled_epochs: int = 2  # epochs without a changed decision ...
-    settled_margin: float = 0.1  # ... and edge probabilities within this of 0 or 1 ...
-    settled_share: float = 0.99  # ... for at least this share of the pairs
+    settled_epochs: int = 2  # epochs in a row ...
+    settled_share: float = 0.99  # ... in which this share of the edges stayed, and this share of all pairs ...
+    settled_margin: float = 0.1  # ... has an edge probability within this of 0 or 1
 
     # The conditional networks
+    engine: EngineName = "auto"  # "auto" takes the fused engine wherever it can, else PyTorch (enco[torch])
+    density: DensityName = "gaussian"  # of continuous variables given their parents; flows need PyTorch
+    layers: int = 1  # hidden layers; more than one need PyTorch
+    device: str = "cpu"  # of PyTorch: "cpu", "cuda", "cuda:1"
     hidden: int = 64
     batch: int = 128
     learning_rate: float = 2e-3
@@ -103,6 +116,9 @@ _AT_LEAST_ZERO = {
     "least_orientation",
     "second_look_epoch",
     "second_look_gamma",
+    "refine_rounds",
+    "refine_steps",
+    "edge_evidence",
     "weight_decay",
     "distant_theta_factor",
 }
@@ -114,6 +130,10 @@ def _check(name: str, kind: Any, value: Any) -> None:
     if not isinstance(kind, type):
         if value not in get_args(kind):
             raise SettingsError(f"setting {name} must be one of {', '.join(get_args(kind))}, got {value!r}")
+        return
+    if kind is str:
+        if not isinstance(value, str) or not value:
+            raise SettingsError(f"setting {name} must be text, got {value!r}")
         return
     accepted = Real if kind is float else Integral
     if isinstance(value, bool) or not isinstance(value, accepted) or not isfinite(value):

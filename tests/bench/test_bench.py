@@ -5,12 +5,12 @@ import json
 import numpy as np
 import pytest
 
-from enco.bench import structures as structures_module
+from enco.bench import jobs as jobs_module
+from enco.bench.jobs import Job, run_jobs
 from enco.bench.machine import code_fingerprint
 from enco.bench.paper import PAPER_STRUCTURES, paper_table
 from enco.bench.problem import Problem
 from enco.bench.records import Store
-from enco.bench.structures import Job, run_jobs
 from enco.bench.tables import structures_table
 from enco.cli import main
 from enco.errors import FileFormatError, SettingsError
@@ -31,10 +31,16 @@ def forbid(*arguments):
 def test_list_names_every_benchmark(capsys):
     assert main(["bench", "list"]) == 0
     printed = capsys.readouterr().out
-    assert [line.split()[0] for line in printed.splitlines()] == ["structures", "speed", "gradient-variance"]
+    assert [line.split()[0] for line in printed.splitlines()] == [
+        "structures",
+        "continuous",
+        "mixed",
+        "speed",
+        "gradient-variance",
+    ]
 
 
-@pytest.mark.parametrize("command", ["list", "structures", "speed", "gradient-variance"])
+@pytest.mark.parametrize("command", ["list", "structures", "continuous", "mixed", "speed", "gradient-variance"])
 def test_every_command_has_an_example(capsys, command):
     assert main(["bench", command, "--help"]) == 0
     assert f"\n    enco bench {command}" in capsys.readouterr().out
@@ -64,7 +70,7 @@ def test_structures_records_and_resumes(tmp_path, capsys, monkeypatch):
     assert "compilation" in first.err
     assert first.err.count(" epochs ") == 2
 
-    monkeypatch.setattr(structures_module, "_run", forbid)
+    monkeypatch.setattr(jobs_module, "_run", forbid)
     before = out.read_bytes()
     assert main([*STRUCTURES, "--out", str(out)]) == 0
     again = capsys.readouterr()
@@ -105,14 +111,14 @@ def test_a_file_of_something_else_is_left_alone(tmp_path, content):
 
 def test_ctrl_c_keeps_what_is_done(tmp_path, capsys, monkeypatch):
     out = tmp_path / "records.jsonl"
-    run = structures_module._run
+    run = jobs_module._run
 
     def interrupt_second(job, *arguments):
         if job.problem.seed == 1001:
             raise KeyboardInterrupt
         return run(job, *arguments)
 
-    monkeypatch.setattr(structures_module, "_run", interrupt_second)
+    monkeypatch.setattr(jobs_module, "_run", interrupt_second)
     assert main([*STRUCTURES, "--out", str(out)]) == 130
     assert "the same command continues" in capsys.readouterr().err
     assert len(Store(out).records) == 1
@@ -137,7 +143,7 @@ def test_the_table_stands_beside_the_papers_numbers():
                          "3.0 ± 1.4"]  # fmt: skip
     assert "| regular | 1 | - | 1.00 | - | **1.00** | - | - |" in table
     assert "sample standard deviation" in table
-    assert "Paper: Table 1." in table
+    assert "Paper: Table 1, 25 graphs each." in table
     assert "other code" not in table
 
 
@@ -199,6 +205,12 @@ def test_impossible_problems(changes):
         ["structures", "--out", "nowhere/records.jsonl"],
         ["structures", "--out", "."],
         ["structures", "--fast"],
+        ["continuous", "--mechanisms", "linear,cubic"],
+        ["continuous", "--edges-per-variable", "5"],
+        ["continuous", "--interventions", "11"],
+        ["continuous", "--density", "cauchy"],
+        ["mixed", "--categories", "1"],
+        ["mixed", "--categorical-share", "1.5"],
         ["speed", "--structure", "star"],
         ["speed", "--threads", "0"],
         ["gradient-variance", "--out", "figure.pdf"],

@@ -1,5 +1,7 @@
 """Speed and gradient noise on tiny problems: the meter counts right, the figures are printed and drawn."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from enco.bench.speed import measure_speed, speed_table
 from enco.bench.warmup import warm_up
 from enco.cli import main
 from enco.fitting.loop import Discovery
+from enco.result import Result
 from enco.settings import Settings
 
 QUICK = ["--set", "max_epochs=3", "--set", "first_fit_steps=50", "--set", "fit_steps=20", "--set", "graph_steps=10"]
@@ -22,8 +25,7 @@ def test_the_meter_counts_and_changes_nothing():
     data, _ = TINY.draw()
     plain, watched = (Discovery(data, settings=FAST, seed=0, n_jobs=1) for _ in range(2))
     plain.run()
-    meter = Metered(watched.model, rows=200)
-    watched.model = watched.graph_fitting.model = meter
+    meter = Metered.attach(watched, rows=200)
     watched.run()
     assert np.array_equal(plain.parameters.gamma, watched.parameters.gamma)
     steps = sum(record.fit_steps for record in watched.history)
@@ -56,6 +58,31 @@ def test_speed_prints_rates(capsys):
     for words in ("rows x networks trained per second", "toggles per second", "fraction of the peak of 1 thread",
                   "NumPy's BLAS", "bytes of weights per candidate pair", "peak memory", "compilation"):  # fmt: skip
         assert words in printed
+
+
+def test_refinement_is_counted_apart(monkeypatch):
+    def run(discovery, on_epoch):
+        seen.append(discovery.model)
+        whole(discovery, on_epoch)
+
+    def finish(discovery, data, **options):
+        assert discovery.model is discovery.graph_fitting.model
+        assert not isinstance(discovery.model, Metered)
+        time.sleep(0.3)
+
+    whole, seen = Discovery.run, []
+    monkeypatch.setattr(Discovery, "run", run)
+    monkeypatch.setattr(Result, "from_discovery", finish)
+    speed = measure_speed(TINY, FAST, n_jobs=1)
+    assert isinstance(seen[0], Metered)
+    assert 0.3 <= speed.refinement <= speed.total - sum(speed.stages.values())
+    assert "| refinement (with evidence and order step) | 0.3" in speed_table(speed)
+
+
+def test_refinement_changes_no_other_count():
+    speed = measure_speed(TINY, FAST, n_jobs=1)
+    assert speed.refinement > 0
+    assert speed.toggles == {"distributions": 0, "orientations": (10 + 10 + 2) * 4 * 20 * 3, "graph": 10 * 20 * 9}
 
 
 def test_warm_up_leaves_little_to_compile():

@@ -14,7 +14,6 @@ import pytest
 
 from enco import simulate
 from enco.cli import main
-from enco.data import InterventionalData
 from enco.graphs import is_acyclic
 from enco.result import Result
 
@@ -27,6 +26,7 @@ QUICK = {
     "orientation_passes": 1,
     "orientation_epochs": 0,
     "hidden": 16,
+    "refine_steps": 60,
 }
 SETTINGS = [word for name, value in QUICK.items() for word in ("--set", f"{name}={value}")]
 FOREVER = ["--set", "max_epochs=1000000", "--set", "settled_epochs=1000000"]
@@ -87,10 +87,24 @@ def test_writes_the_result_and_says_so(folder, capsys):
     graph = json.loads((folder / "new/out/graph.json").read_text())
     assert graph["variables"] == [f"X{position}" for position in range(1, 8)]
     assert is_acyclic(graph["adjacency"])
-    assert (np.array(graph["adjacency"]) <= np.array(graph["adjacency_raw"])).all()
+    assert {frozenset(step) for step in graph["order_report"]["refined"]} <= {
+        frozenset(["move", "cause", "effect", "gain"])
+    }
     assert np.shape(graph["edge_probability"]) == (7, 7)
     assert sorted(graph["order"]) == sorted(graph["variables"])
     assert graph["seconds"] > 0
+
+
+def test_the_refinement_can_be_set_and_left_out(folder):
+    assert fit("--set", "refine_rounds=0", out="plain") == 0
+    plain = json.loads((folder / "plain/graph.json").read_text())
+    assert plain["order_report"]["refined"] == []
+    assert (np.array(plain["adjacency"]) <= np.array(plain["adjacency_raw"])).all()
+    assert fit("--set", "edge_evidence=1e6", out="strict") == 0
+    strict = json.loads((folder / "strict/graph.json").read_text())
+    assert strict["adjacency_raw"] == plain["adjacency_raw"]
+    assert not np.any(strict["adjacency"])  # no edge has that much evidence
+    assert [step["move"] for step in strict["order_report"]["refined"]].count("delete") == np.sum(plain["adjacency"])
 
 
 def test_json(folder, capsys):
@@ -209,6 +223,55 @@ class Stop:
             return step(graph_fitting, *arguments, **options)
 
         monkeypatch.setattr(GraphFitting, "step", stop_or_step)
+
+
+def write_reals():
+    rng = np.random.default_rng(0)
+    simulate.continuous("chain", 3, rng).dataset(60, 20, rng=rng).to_npz("reals.npz")
+
+
+def test_flows_without_pytorch(folder, capsys, monkeypatch):
+    from enco.conditionals.torch import requirements
+
+    write_reals()
+    monkeypatch.setattr(requirements, "find_spec", lambda name: None)
+    assert fit("--set", "density=dsf", data="reals.npz") == 2
+    printed = capsys.readouterr().err
+    assert printed.startswith("error: ")
+    assert "needs the package 'torch': pip install 'enco[torch]'" in printed
+    assert printed.count("\n") == 1
+    assert not (folder / "out").exists()
+
+
+def test_a_fit_with_flows_continues_to_the_same_bits(folder, monkeypatch):
+    write_reals()
+    options = ["--set", "density=dsf", "--set", "max_epochs=2", "--set", "refine_steps=10"]
+    assert fit(*options, data="reals.npz", out="plain") == 0
+    assert Result.load("plain").settings["density"] == "dsf"
+    with monkeypatch.context() as patch:
+        Stop(patch, 20)
+        assert fit(*options, data="reals.npz") == 130
+    assert fit(*options, "--resume", data="reals.npz") == 0
+    assert content(folder / "plain") == content(folder / "out")
+
+
+def test_ctrl_c_during_the_refinement(folder, capsys, monkeypatch):
+    """All epochs are done; the same command with --resume refines the graph again."""
+    from enco.fitting.loop import Discovery
+
+    assert fit(out="plain") == 0
+    capsys.readouterr()
+
+    def stop(discovery, adjacency):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Discovery, "refine", stop)
+        assert fit() == 130
+    assert capsys.readouterr().err.splitlines()[-1] == "error: interrupted"
+    assert names_in(folder / "out") == ["checkpoint.npz"]
+    assert fit("--resume") == 0
+    assert content(folder / "plain") == content(folder / "out")
 
 
 @pytest.mark.parametrize(("steps", "epoch"), [(3, 0), (14, 1), (40, 2)])
@@ -383,6 +446,13 @@ def test_the_previous_handler_of_sigterm_is_restored(folder):
         (["--set", "hidden="], "setting hidden must be a whole number, got ''"),
         (["--set", "max_epochs=0"], "setting max_epochs must be positive, got 0"),
         (["--set", "estimator=best"], "setting estimator must be one of paired, independent, reinforce"),
+        (["--set", "density=cauchy"], "setting density must be one of gaussian, dsf, spline, got 'cauchy'"),
+        (["--set", "engine=fused", "--set", "layers=2"], 'engine "fused" cannot do 2 layers: use engine "torch"'),
+        (
+            ["--set", "engine=torch", "--set", "device=abacus"],
+            "setting device is 'abacus', which PyTorch does not know",
+        ),
+        (["--set", "refine_sweeps=3"], "there is no setting 'refine_sweeps'; choose from "),
         (["--seed", "-1"], "--seed"),
         (["--threads", "0"], "--threads"),
         (["--resume", "--force"], "--resume continues a fit and --force starts it anew: give one of the two"),
@@ -406,8 +476,17 @@ def test_mistakes(folder, capsys, options, message):
     assert not (folder / "out").exists()
 
 
-def write_continuous(path):
-    InterventionalData.from_environments([np.eye(3), np.eye(3)], [None, "X1"]).to_npz(path)
+@pytest.mark.parametrize("share", [0.0, 0.5])
+@pytest.mark.parametrize("name", ["mixed.npz", "mixed.csv"])
+def test_continuous_and_mixed_tables(folder, share, name):
+    rng = np.random.default_rng(3)
+    data = simulate.mixed("random", 5, rng, categories=3, categorical_share=share).dataset(200, 30, rng=rng)
+    data.to_npz(name) if name.endswith("npz") else data.to_csv(name)
+    assert fit(data=name) == 0
+    result = Result.load(folder / "out")
+    assert result.variables == data.names
+    assert is_acyclic(result.adjacency)
+    assert np.isfinite(result.history["held_out_loss"]).all()
 
 
 def write_observational(path):
@@ -424,7 +503,6 @@ def write_table(path):
         ("nowhere.npz", None, [], "nowhere.npz: there is no such file"),
         ("a.txt", None, [], "cannot read data from a '.txt' file"),
         ("a.npz", lambda path: path.write_text("text"), [], "a.npz: this is not a readable npz file"),
-        ("a.npz", write_continuous, [], "column 'X1' is continuous"),
         ("a.npz", write_observational, [], "there is no intervention regime"),
         ("a.csv", write_table, ["--target-column", "guide"], "there is no target column 'guide'"),
         ("a.csv", write_table, ["--control", "NT"], "there is no variable 'control'"),

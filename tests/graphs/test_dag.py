@@ -11,6 +11,7 @@ from enco.graphs.dag import (
     Relation,
     ancestors,
     check_adjacency,
+    has_path,
     is_acyclic,
     relations,
     strongly_connected_components,
@@ -60,6 +61,25 @@ def test_ancestors_agree_with_networkx_with_and_without_cycles(adjacency):
     graph = nx.transitive_closure(as_networkx(adjacency), reflexive=False)
     expected = nx.to_numpy_array(graph, nodelist=range(len(adjacency))) > 0
     np.testing.assert_array_equal(ancestors(adjacency), expected)
+
+
+@repeatable
+@given(digraphs(7))
+def test_has_path_agrees_with_ancestors_with_and_without_cycles(adjacency):
+    before = adjacency.copy()
+    reached = ancestors(adjacency)
+    for start in range(len(adjacency)):
+        for end in range(len(adjacency)):
+            found = has_path(adjacency, start, end)
+            assert type(found) is bool
+            assert found == reached[start, end]
+    np.testing.assert_array_equal(adjacency, before)
+
+
+def test_a_path_to_oneself_needs_an_edge():
+    assert not has_path(np.zeros((1, 1), bool), 0, 0)
+    assert not has_path(np.eye(3, k=1, dtype=bool), 0, 0)
+    assert has_path(np.eye(3, k=1, dtype=bool) | np.eye(3, k=-2, dtype=bool), 0, 0)
 
 
 @repeatable

@@ -4,8 +4,9 @@ import hashlib
 import os
 import platform
 import time
+from contextlib import suppress
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
@@ -36,14 +37,17 @@ def machine() -> dict[str, str | int]:
 
 @cache
 def versions() -> dict[str, str]:
-    """List the versions that speed or results may depend on.
+    """List the versions that speed or results may depend on; PyTorch and zuko, for flows, where they are installed.
 
     Examples
     --------
-    >>> sorted(versions())
-    ['enco', 'llvmlite', 'numba', 'numpy', 'python', 'scipy']
+    >>> sorted(versions())[:5]
+    ['enco', 'llvmlite', 'numba', 'numpy', 'python']
     """
     libraries = {name: version(name) for name in ("llvmlite", "numba", "numpy", "scipy")}
+    for name in ("torch", "zuko"):
+        with suppress(PackageNotFoundError):
+            libraries[name] = version(name)
     return {"enco": __version__, "python": platform.python_version(), **libraries}
 
 

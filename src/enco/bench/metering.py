@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 from enco.conditionals.base import FitReport, Floats
 from enco.conditionals.fused import FusedConditionals
 from enco.data import Regime
+from enco.errors import SettingsError
+from enco.fitting.loop import Discovery
 
 __all__ = ["STAGES", "Metered"]
 
@@ -30,7 +32,7 @@ ADAM = 14
 
 
 class Metered:
-    """Stands in for the conditional model of a fit and counts by stage.
+    """Stands in for the conditional model of a fit and counts by stage, between `attach` and `detach`.
 
     Parameters
     ----------
@@ -41,7 +43,7 @@ class Metered:
     Attributes
     ----------
     seconds, operations, toggles : dict
-        By stage: "distributions", "orientations" (only some pairs wanted: theta-only passes, evidence) and "graph".
+        By stage: "distributions", "orientations" (only some pairs wanted: theta-only passes) and "graph".
     rows_trained : int
         Rows times networks, at every step.
     rows_scored : int
@@ -70,6 +72,20 @@ class Metered:
         self.toggles = dict.fromkeys(STAGES, 0)
         self.rows_trained = 0
         self.rows_scored = 0
+
+    @classmethod
+    def attach(cls, discovery: Discovery, *, rows: int) -> "Metered":
+        """Put a meter on the model of a fit."""
+        model = discovery.model
+        if not isinstance(model, FusedConditionals):
+            raise SettingsError("only fits by the fused engine are metered: leave out settings that need PyTorch")
+        meter = cls(model, rows=rows)
+        discovery.model = discovery.graph_fitting.model = meter  # type: ignore[assignment] # offers all they ask for
+        return meter
+
+    def detach(self, discovery: Discovery) -> None:
+        """Give the fit its own model back; what is asked of it then, such as by the refinement, is not counted."""
+        discovery.model = discovery.graph_fitting.model = self.model
 
     def fit(self, edge_probability: Floats, steps: int) -> FitReport:
         """Train, as the model does."""

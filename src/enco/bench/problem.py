@@ -1,6 +1,10 @@
-"""One simulated problem: data to learn from and the graph to find, both fixed by a seed."""
+"""One simulated problem: data to learn from and the graph to find, both fixed by a seed.
 
-from dataclasses import dataclass
+`Simulation` is what all problems share, `Problem` the categorical one; `enco.bench.continuous` has the others.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -11,50 +15,33 @@ from enco.errors import SettingsError
 from enco.graphs.structures import STRUCTURES
 from enco.simulate import SCM, categorical
 
-__all__ = ["MECHANISMS", "Problem"]
+__all__ = ["MECHANISMS", "Problem", "Simulation"]
 
 MECHANISMS = ("neural", "product")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Problem:
-    """A categorical problem of the paper's kind, with its columns shuffled.
+class Simulation(ABC):
+    """A problem with its columns shuffled: the model comes from the seed, and the data from the model and the seed.
 
     Attributes
     ----------
-    structure : str
-        See `enco.graphs.structures`.
     seed : int
         Problems that differ in their rows or interventions only have the same graph and mechanisms.
-    variables, categories : int
+    variables : int
     rows, interventional_rows : int
         Observational rows, and rows for each intervention.
     interventions : int
         Number of variables that are intervened on; fewer ones are a subset of more ones.
-    mechanism : {"neural", "product"}
-
-    Examples
-    --------
-    >>> problem = Problem(structure="chain", seed=0, variables=4, rows=50, interventional_rows=5, interventions=2)
-    >>> data, truth = problem.draw()
-    >>> data.n_rows, int(truth.sum())
-    (60, 3)
     """
 
-    structure: str
     seed: int
-    variables: int = 25
-    categories: int = 10
-    rows: int = 5000
-    interventional_rows: int = 200
-    interventions: int = 25
-    mechanism: str = "neural"
+    variables: int
+    rows: int
+    interventional_rows: int
+    interventions: int
 
     def __post_init__(self) -> None:
-        if self.structure not in STRUCTURES:
-            raise SettingsError(f"unknown structure {self.structure!r}; choose from {', '.join(STRUCTURES)}")
-        if self.mechanism not in MECHANISMS:
-            raise SettingsError(f"unknown mechanism {self.mechanism!r}; choose from {', '.join(MECHANISMS)}")
         for name, least in (("variables", 2), ("rows", 2), ("interventional_rows", 1), ("interventions", 1)):
             if getattr(self, name) < least:
                 raise SettingsError(f"{name.replace('_', ' ')} must be at least {least}, got {getattr(self, name)}")
@@ -62,11 +49,23 @@ class Problem:
             raise SettingsError(f"{self.interventions} interventions need as many variables, but there are only "
                                 f"{self.variables}")  # fmt: skip
 
+    @abstractmethod
     def model(self) -> SCM:
         """Build the model behind the data."""
-        rng = np.random.default_rng([self.seed, 0])
-        kind: Literal["neural", "product"] = "neural" if self.mechanism == "neural" else "product"
-        return categorical(self.structure, self.variables, rng, categories=self.categories, mechanism=kind)
+
+    @property
+    @abstractmethod
+    def label(self) -> str:
+        """What tells this problem from the others of its table, apart from the seed."""
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """What all problems of a table share, in words."""
+
+    def tiny(self) -> "Simulation":
+        """Return a problem of the same kind that is learned in no time."""
+        return replace(self, variables=4, rows=200, interventional_rows=20, interventions=4)
 
     def targets(self) -> list[str]:
         """Name the variables that are intervened on."""
@@ -80,3 +79,63 @@ class Problem:
         rng = np.random.default_rng([self.seed, 1])
         data = model.dataset(self.rows, self.interventional_rows, targets=self.targets(), rng=rng)
         return data, model.observed_adjacency
+
+    def _sampling(self) -> str:
+        return (
+            f"{self.rows:,} observational rows, {self.interventional_rows:,} for each of {self.interventions} "
+            "interventions"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem(Simulation):
+    """A categorical problem of the paper's kind.
+
+    Attributes
+    ----------
+    seed, variables, rows, interventional_rows, interventions : int
+        See `Simulation`.
+    structure : str
+        See `enco.graphs.structures`.
+    categories : int
+    mechanism : {"neural", "product"}
+
+    Examples
+    --------
+    >>> problem = Problem(structure="chain", seed=0, variables=4, rows=50, interventional_rows=5, interventions=2)
+    >>> data, truth = problem.draw()
+    >>> data.n_rows, int(truth.sum())
+    (60, 3)
+    """
+
+    structure: str
+    variables: int = 25
+    categories: int = 10
+    rows: int = 5000
+    interventional_rows: int = 200
+    interventions: int = 25
+    mechanism: str = "neural"
+
+    def __post_init__(self) -> None:
+        if self.structure not in STRUCTURES:
+            raise SettingsError(f"unknown structure {self.structure!r}; choose from {', '.join(STRUCTURES)}")
+        if self.mechanism not in MECHANISMS:
+            raise SettingsError(f"unknown mechanism {self.mechanism!r}; choose from {', '.join(MECHANISMS)}")
+        super().__post_init__()
+
+    def model(self) -> SCM:
+        """Build the model behind the data."""
+        rng = np.random.default_rng([self.seed, 0])
+        kind: Literal["neural", "product"] = "neural" if self.mechanism == "neural" else "product"
+        return categorical(self.structure, self.variables, rng, categories=self.categories, mechanism=kind)
+
+    @property
+    def label(self) -> str:
+        """The structure."""
+        return self.structure
+
+    @property
+    def title(self) -> str:
+        """Size, samples and mechanisms, in words."""
+        kinds = f"{self.variables} variables of {self.categories} categories"
+        return f"{kinds}, {self._sampling()}, {self.mechanism} mechanisms"

@@ -1,16 +1,21 @@
-"""Records beside the paper's numbers, as Markdown."""
+"""Records beside published numbers, as Markdown."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from statistics import mean, stdev
 
+from enco.bench.continuous import ContinuousProblem
 from enco.bench.machine import code_fingerprint
 from enco.bench.paper import Row, paper_table
-from enco.bench.problem import Problem
+from enco.bench.problem import Problem, Simulation
+from enco.bench.published import published
 from enco.bench.records import Record
 
-__all__ = ["markdown", "structures_table"]
+__all__ = ["continuous_table", "markdown", "structures_table"]
 
 NOTHING = "-"
+
+Group = Sequence[Record]
+Column = tuple[str, Callable[[str, Group], str]]  # header; cell from what the line is about and its records
 
 
 def structures_table(problem: Problem, records: Sequence[Record]) -> str:
@@ -21,7 +26,7 @@ def structures_table(problem: Problem, records: Sequence[Record]) -> str:
     problem : Problem
         Any of the problems; they differ in structure and seed only.
     records : sequence of dict
-        From `enco.bench.structures.run_jobs`.
+        From `enco.bench.jobs.run_jobs`.
 
     Returns
     -------
@@ -30,7 +35,7 @@ def structures_table(problem: Problem, records: Sequence[Record]) -> str:
 
     Examples
     --------
-    >>> from enco.bench.structures import Job, Store, run_jobs
+    >>> from enco.bench.jobs import Job, Store, run_jobs
     >>> from enco.settings import Settings
     >>> tiny = Problem(structure="chain", seed=1, variables=3, rows=50, interventional_rows=10, interventions=3)
     >>> print(structures_table(tiny, run_jobs([Job(tiny, Settings(max_epochs=1))], Store(), n_jobs=1)))
@@ -41,66 +46,106 @@ def structures_table(problem: Problem, records: Sequence[Record]) -> str:
     paper = paper_table(problem)
     nothing: Row = {}
     enco, acyclic, sid = (paper.enco, paper.acyclic, paper.sid) if paper else (nothing, nothing, nothing)
-    rows = []
-    for structure in dict.fromkeys(record["structure"] for record in records):
-        group = [record for record in records if record["structure"] == structure]
-        rows.append(
-            [
-                structure,
-                str(len(group)),
-                enco.get(structure, NOTHING),
-                _spread(group, "shd_raw", 2),
-                acyclic.get(structure, NOTHING),
-                f"**{_spread(group, 'shd', 2)}**",
-                sid.get(structure, NOTHING),
-                _spread(group, "sid", 1),
-                _average(group, "missing"),
-                _average(group, "extra"),
-                _average(group, "epochs"),
-                _spread(group, "seconds", 1),
-            ]
-        )
-    title = (
-        f"{problem.variables} variables of {problem.categories} categories, {problem.rows:,} observational rows, "
-        f"{problem.interventional_rows:,} for each of {problem.interventions} interventions, {problem.mechanism} "
-        "mechanisms"
-    )
-    return "\n\n".join([title, markdown(_HEADER, rows), _notes(records, paper.name if paper else None)])
-
-
-_HEADER = [
-    "structure",
-    "graphs",
-    "SHD, paper's ENCO",
-    "SHD, ours before ordering",
-    "SHD, paper's ENCO-acyclic",
-    "SHD, ours",
-    "SID, paper's ENCO-acyclic",
-    "SID, ours",
-    "missing",
-    "extra",
-    "epochs",
-    "seconds",
-]
-
-
-def _notes(records: Sequence[Record], paper: str | None) -> str:
-    notes = [
-        "Mean ± sample standard deviation over graphs (the paper: 25 graphs each). A flipped edge counts once in the "
-        "SHD, and as one missing and one extra edge."
+    columns = [
+        _cited("SHD, paper's ENCO", enco),
+        _RAW,
+        _cited("SHD, paper's ENCO-acyclic", acyclic),
+        _FINAL,
+        _cited("SID, paper's ENCO-acyclic", sid),
+        _SID,
     ]
-    notes.append(f"Paper: {paper}." if paper else "The paper has no experiment with this setting.")
+    source = f"Paper: {paper.name}, 25 graphs each." if paper else "The paper has no experiment with this setting."
+    return _summary(problem, records, by="structure", columns=columns, notes=[source])
+
+
+def continuous_table(problem: ContinuousProblem, records: Sequence[Record]) -> str:
+    """Summarise records of continuous or mixed problems, one line per mechanism, beside published numbers.
+
+    Parameters
+    ----------
+    problem : ContinuousProblem
+        Any of the problems; they differ in mechanism and seed only.
+    records : sequence of dict
+        From `enco.bench.jobs.run_jobs`.
+
+    Returns
+    -------
+    str
+        Markdown.
+
+    Examples
+    --------
+    >>> from enco.bench.jobs import Job, Store, run_jobs
+    >>> from enco.settings import Settings
+    >>> tiny = ContinuousProblem(mechanism="linear", seed=1).tiny()
+    >>> print(continuous_table(tiny, run_jobs([Job(tiny, Settings(max_epochs=1))], Store(), n_jobs=1)))
+    4 continuous variables, 1 edge per variable on average, 200 observational rows, 20 for each of 4 interventions
+    ...
+    | linear | 1 | ...
+    """
+    found = published(problem)
+    others = [_cited(f"SHD, {method}", row) for method, row in found.shd.items()] if found else []
+    densities = ", ".join(sorted({record["settings"].get("density", "gaussian") for record in records}))
+    source = found.source if found else "No published numbers are at hand for this setting."
+    notes = [source, f"Density of our continuous variables: {densities}."]
+    return _summary(problem, records, by="mechanism", columns=[*others, _RAW, _FINAL, _SID], notes=notes)
+
+
+def _summary(
+    problem: Simulation, records: Sequence[Record], *, by: str, columns: Sequence[Column], notes: Sequence[str]
+) -> str:
+    columns = [("graphs", lambda name, group: str(len(group))), *columns, *_COSTS]
+    rows = []
+    for name in dict.fromkeys(record[by] for record in records):
+        group = [record for record in records if record[by] == name]
+        rows.append([name, *(cell(name, group) for _, cell in columns)])
+    table = markdown([by, *(header for header, _ in columns)], rows)
+    return "\n\n".join([problem.title, table, "\n".join([_READING, *notes, *_circumstances(records)])])
+
+
+def _cited(header: str, row: Row) -> Column:
+    return header, lambda name, group: row.get(name, NOTHING)
+
+
+def _spread(group: Group, name: str, digits: int) -> str:
+    values = [record[name] for record in group]
+    if None in values:
+        return NOTHING
+    deviation = f" ± {stdev(values):.{digits}f}" if len(values) > 1 else ""
+    return f"{mean(values):.{digits}f}{deviation}"
+
+
+def _average(group: Group, name: str) -> str:
+    return f"{mean(record[name] for record in group):.1f}"
+
+
+_RAW: Column = ("SHD, ours before ordering", lambda name, group: _spread(group, "shd_raw", 2))
+_FINAL: Column = ("SHD, ours", lambda name, group: f"**{_spread(group, 'shd', 2)}**")
+_SID: Column = ("SID, ours", lambda name, group: _spread(group, "sid", 1))
+_COSTS: list[Column] = [
+    ("missing", lambda name, group: _average(group, "missing")),
+    ("extra", lambda name, group: _average(group, "extra")),
+    ("epochs", lambda name, group: _average(group, "epochs")),
+    ("seconds", lambda name, group: _spread(group, "seconds", 1)),
+]
+_READING = (
+    "Mean ± sample standard deviation over graphs. A flipped edge counts once in the SHD, and as one missing and one "
+    "extra edge. Before ordering: what gamma and theta say, without order step and refinement."
+)
+
+
+def _circumstances(records: Sequence[Record]) -> list[str]:
     threads = ", ".join(sorted({str(record["threads"]) for record in records}))
     cpus = ", ".join(sorted({f"{record['machine']['cpu']}" for record in records}))
     peaks = [record["peak_memory_mb"] for record in records if record["peak_memory_mb"] is not None]
     memory = f"; peak memory of the process {max(peaks):.0f} MB" if peaks else ""
-    notes.append(f"Seconds of a whole fit, kernels compiled, threads: {threads}, processor: {cpus}{memory}.")
+    notes = [f"Seconds of a whole fit, kernels compiled, threads: {threads}, processor: {cpus}{memory}."]
     unlike = sum(record["code"] != code_fingerprint() for record in records)
     if unlike:
         notes.append(
             f"{unlike} of {len(records)} records were made by other code than the present one; a new --out redoes them."
         )
-    return "\n".join(notes)
+    return notes
 
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -119,15 +164,3 @@ def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _line(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
-
-
-def _spread(group: Sequence[Record], name: str, digits: int) -> str:
-    values = [record[name] for record in group]
-    if None in values:
-        return NOTHING
-    deviation = f" ± {stdev(values):.{digits}f}" if len(values) > 1 else ""
-    return f"{mean(values):.{digits}f}{deviation}"
-
-
-def _average(group: Sequence[Record], name: str) -> str:
-    return f"{mean(record[name] for record in group):.1f}"

@@ -6,15 +6,15 @@ from typing import NamedTuple
 
 import typer
 
+from enco.bench.jobs import Job
 from enco.bench.records import Record
-from enco.bench.structures import Job
 from enco.fitting.loop import Discovery
 
 __all__ = ["JobWatcher", "watch_jobs", "watch_share"]
 
 
 class JobWatcher(NamedTuple):
-    """The callbacks of `enco.bench.structures.run_jobs`."""
+    """The callbacks of `enco.bench.jobs.run_jobs`."""
 
     on_start: Callable[[Job], None]
     on_epoch: Callable[[Discovery], None]
@@ -90,4 +90,4 @@ def watch_share(what: str) -> Iterator[Callable[[float], None]]:
 
 
 def _name(job: Job) -> str:
-    return f"{job.problem.structure}, seed {job.problem.seed}"
+    return f"{job.problem.label}, seed {job.problem.seed}"

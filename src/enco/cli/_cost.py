@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from enco._memory import peak_memory
+from enco.conditionals.fused.layout import Layout
 from enco.data import InterventionalData
 from enco.fitting.loop import Discovery
 
@@ -42,7 +43,8 @@ def estimate(discovery: Discovery, data: InterventionalData, n_jobs: int) -> Cos
     >>> 0 < estimate(Discovery(data, settings=Settings()), data, 1).seconds < 10
     True
     """
-    settings, layout = discovery.settings, discovery.model.layout
+    settings = discovery.settings
+    layout = Layout.build(discovery.candidates, data.n_levels[discovery.column], settings.hidden)
     parents = np.diff(discovery.candidates.start).astype(float)
     levels, hidden = layout.n_outputs.astype(float), settings.hidden
     block = np.diff(layout.start).astype(float)

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from enco.bench.continuous import ContinuousProblem
+    from enco.bench.problem import Simulation
+    from enco.bench.records import Record
+    from enco.settings import Settings
 
 __all__ = ["bench"]
 
@@ -14,6 +21,24 @@ bench = typer.Typer(rich_markup_mode=None, context_settings={"help_option_names"
 Variables = Annotated[int, typer.Option("--variables", "-n", min=2, help="Number of variables.")]
 Rows = Annotated[int, typer.Option(min=2, help="Observational rows.")]
 InterventionalRows = Annotated[int, typer.Option(min=1, help="Rows for each intervention.")]
+Graphs = Annotated[int, typer.Option(min=1, help="Graphs for each line of the table.")]
+FirstSeed = Annotated[int, typer.Option(min=0, help="Seed of the first graph; the others follow.")]
+Interventions = Annotated[int | None, typer.Option(min=1, help="Variables that are intervened on.", show_default="all")]
+EdgesPerVariable = Annotated[float, typer.Option(min=0.0, help="Edges per variable, on average over graphs.")]
+Mechanisms = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="How continuous effects follow from causes; names, separated by commas; may be repeated.",
+        show_default="linear,additive,nonadditive",
+    ),
+]
+Density = Annotated[
+    str | None,
+    typer.Option(help="Of continuous variables: gaussian, dsf or spline.", show_default="that of the settings"),
+]
+Records = Annotated[
+    Path | None, typer.Option("--out", "-o", help="File of records (JSON lines); what it holds is not redone.")
+]
 Seed = Annotated[int, typer.Option(min=0, help="Of the problem and of its fit.")]
 Threads = Annotated[int, typer.Option(min=1, help="Threads to use; they change seconds, not results.")]
 Set = Annotated[
@@ -22,6 +47,8 @@ Set = Annotated[
 
 SUMMARIES = {
     "structures": "errors of learned graphs beside the paper's tables: sample sizes, fewer interventions, simulators",
+    "continuous": "the same for continuous variables, beside the paper's Appendix D.6 and D.7 and other methods",
+    "mixed": "the same for graphs of categorical and continuous variables",
     "speed": "one fit: rates, share of the machine's arithmetic peak, time by stage, memory",
     "gradient-variance": "noise of the three gradient estimators at equal cost, the paper's Figure 2",
 }
@@ -35,6 +62,7 @@ def start(context: typer.Context) -> None:
     For example:
       enco bench list
       enco bench structures --out structures.jsonl
+      enco bench continuous --out continuous.jsonl
       enco bench speed
       enco bench gradient-variance --out variance.png
     """  # noqa: D301 - a real backspace keeps the lines of the paragraph apart
@@ -57,8 +85,8 @@ def list_() -> None:
 
 @bench.command()
 def structures(
-    graphs: Annotated[int, typer.Option(min=1, help="Graphs per structure.")] = 10,
-    first_seed: Annotated[int, typer.Option(min=0, help="Seed of the first graph; the others follow.")] = 1000,
+    graphs: Graphs = 10,
+    first_seed: FirstSeed = 1000,
     structures: Annotated[
         list[str] | None,
         typer.Option(help="Names, separated by commas; may be repeated.", show_default="the paper's six"),
@@ -66,15 +94,11 @@ def structures(
     variables: Variables = 25,
     rows: Rows = 5000,
     interventional_rows: InterventionalRows = 200,
-    interventions: Annotated[
-        int | None, typer.Option(min=1, help="Variables that are intervened on.", show_default="all")
-    ] = None,
+    interventions: Interventions = None,
     mechanism: Annotated[str, typer.Option(help="How effects follow from causes: neural or product.")] = "neural",
     set_: Set = None,
     threads: Threads = 2,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="File of records (JSON lines); what it holds is not redone.")
-    ] = None,
+    out: Records = None,
 ) -> None:
     """Learn simulated graphs and compare the errors with the paper's.
 
@@ -91,44 +115,114 @@ def structures(
     """  # noqa: D301
     from enco.bench.paper import PAPER_STRUCTURES
     from enco.bench.problem import Problem
-    from enco.bench.records import Store
-    from enco.bench.structures import Job, run_jobs, unfinished
     from enco.bench.tables import structures_table
-    from enco.cli._bench_progress import watch_jobs
     from enco.cli.fit import _settings
 
     settings = _settings(set_ or [])
-    given = [name.strip() for text in structures or [] for name in text.split(",") if name.strip()]
-    jobs = [
-        Job(
-            Problem(
-                structure=structure,
-                seed=seed,
-                variables=variables,
-                rows=rows,
-                interventional_rows=interventional_rows,
-                interventions=variables if interventions is None else interventions,
-                mechanism=mechanism,
-            ),
-            settings,
+    problems = [
+        Problem(
+            structure=structure,
+            seed=seed,
+            variables=variables,
+            rows=rows,
+            interventional_rows=interventional_rows,
+            interventions=variables if interventions is None else interventions,
+            mechanism=mechanism,
         )
-        for structure in dict.fromkeys(given or PAPER_STRUCTURES)
+        for structure in _names(structures) or PAPER_STRUCTURES
         for seed in range(first_seed, first_seed + graphs)
     ]
-    store = Store(out)
-    to_do = len(unfinished(jobs, store))
-    if to_do < len(jobs):
-        typer.echo(f"{out} holds {len(jobs) - to_do} of {len(jobs)} graphs already", err=True)
-    if to_do:
-        _warm_up(set_, threads)
-    try:
-        with watch_jobs(to_do) as watcher:
-            records = run_jobs(jobs, store, n_jobs=threads, **watcher._asdict())
-    except KeyboardInterrupt:
-        if out is not None:
-            typer.echo(f"stopped; {out} holds what is done, and the same command continues", err=True)
-        raise
-    typer.echo(structures_table(jobs[0].problem, records))
+    typer.echo(structures_table(problems[0], _learn(problems, settings, threads=threads, out=out)))
+
+
+@bench.command()
+def continuous(
+    mechanisms: Mechanisms = None,
+    variables: Variables = 10,
+    edges_per_variable: EdgesPerVariable = 1.0,
+    rows: Rows = 909,
+    interventional_rows: InterventionalRows = 909,
+    interventions: Interventions = None,
+    graphs: Graphs = 10,
+    first_seed: FirstSeed = 1000,
+    density: Density = None,
+    set_: Set = None,
+    threads: Threads = 2,
+    out: Records = None,
+) -> None:
+    """Learn graphs of continuous variables and compare the errors with published ones.
+
+    Prints a Markdown table and keeps records as "enco bench structures" does.
+
+    \b
+    For example, the paper's Appendix D.6, with flows, small samples of D.7, and dense graphs:
+      enco bench continuous --out continuous.jsonl
+      enco bench continuous --density dsf --out continuous.jsonl
+      enco bench continuous --rows 100 --interventional-rows 100 --out continuous.jsonl
+      enco bench continuous --variables 20 --edges-per-variable 4 --out continuous.jsonl
+    """  # noqa: D301
+    from enco.bench.continuous import CONTINUOUS_MECHANISMS, ContinuousProblem
+
+    problems = [
+        ContinuousProblem(
+            mechanism=mechanism,
+            seed=seed,
+            variables=variables,
+            edges_per_variable=edges_per_variable,
+            rows=rows,
+            interventional_rows=interventional_rows,
+            interventions=variables if interventions is None else interventions,
+        )
+        for mechanism in _names(mechanisms) or CONTINUOUS_MECHANISMS
+        for seed in range(first_seed, first_seed + graphs)
+    ]
+    _learn_continuous(problems, density, set_, threads=threads, out=out)
+
+
+@bench.command()
+def mixed(
+    mechanisms: Mechanisms = None,
+    variables: Variables = 20,
+    categories: Annotated[int, typer.Option(min=2, help="Levels of each categorical variable.")] = 10,
+    categorical_share: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of categorical variables.")] = 0.5,
+    edges_per_variable: EdgesPerVariable = 1.0,
+    rows: Rows = 5000,
+    interventional_rows: InterventionalRows = 200,
+    interventions: Interventions = None,
+    graphs: Graphs = 10,
+    first_seed: FirstSeed = 1000,
+    density: Density = None,
+    set_: Set = None,
+    threads: Threads = 2,
+    out: Records = None,
+) -> None:
+    """Learn graphs of categorical and continuous variables.
+
+    Prints a Markdown table and keeps records as "enco bench structures" does.
+
+    \b
+    For example:
+      enco bench mixed --out mixed.jsonl
+      enco bench mixed --categories 3 --edges-per-variable 2 --mechanisms additive --out mixed.jsonl
+    """  # noqa: D301
+    from enco.bench.continuous import CONTINUOUS_MECHANISMS, MixedProblem
+
+    problems = [
+        MixedProblem(
+            mechanism=mechanism,
+            seed=seed,
+            variables=variables,
+            categories=categories,
+            categorical_share=categorical_share,
+            edges_per_variable=edges_per_variable,
+            rows=rows,
+            interventional_rows=interventional_rows,
+            interventions=variables if interventions is None else interventions,
+        )
+        for mechanism in _names(mechanisms) or CONTINUOUS_MECHANISMS
+        for seed in range(first_seed, first_seed + graphs)
+    ]
+    _learn_continuous(problems, density, set_, threads=threads, out=out)
 
 
 @bench.command()
@@ -165,7 +259,7 @@ def speed(
         interventional_rows=interventional_rows,
         interventions=variables,
     )
-    compilation = _warm_up(set_, threads)
+    compilation = _warm_up(problem, settings, threads)
     with watch(0, settings.max_epochs) as watcher:
         measured = measure_speed(problem, settings, n_jobs=threads, compilation=compilation, on_epoch=watcher.on_epoch)
     typer.echo(speed_table(measured))
@@ -219,11 +313,52 @@ def gradient_variance(
         typer.echo(f"\nfigure  {out}")
 
 
-def _warm_up(set_: list[str] | None, threads: int) -> float:
-    from enco.bench.warmup import warm_up
+def _names(texts: list[str] | None) -> list[str]:
+    """Take comma-separated names apart; each counts once."""
+    return list(dict.fromkeys(name.strip() for text in texts or [] for name in text.split(",") if name.strip()))
+
+
+def _learn_continuous(
+    problems: Sequence[ContinuousProblem],
+    density: str | None,
+    set_: list[str] | None,
+    *,
+    threads: int,
+    out: Path | None,
+) -> None:
+    from enco.bench.tables import continuous_table
     from enco.cli.fit import _settings
 
-    seconds = warm_up(_settings(set_ or []), n_jobs=threads)
+    settings = _settings([*(set_ or []), *([] if density is None else [f"density={density}"])])
+    typer.echo(continuous_table(problems[0], _learn(problems, settings, threads=threads, out=out)))
+
+
+def _learn(problems: Sequence[Simulation], settings: Settings, *, threads: int, out: Path | None) -> list[Record]:
+    """Learn the problems that the file has no record of; return the records of all."""
+    from enco.bench.jobs import Job, run_jobs, unfinished
+    from enco.bench.records import Store
+    from enco.cli._bench_progress import watch_jobs
+
+    jobs = [Job(problem, settings) for problem in problems]
+    store = Store(out)
+    to_do = len(unfinished(jobs, store))
+    if to_do < len(jobs):
+        typer.echo(f"{out} holds {len(jobs) - to_do} of {len(jobs)} graphs already", err=True)
+    if to_do:
+        _warm_up(problems[0], settings, threads)
+    try:
+        with watch_jobs(to_do) as watcher:
+            return run_jobs(jobs, store, n_jobs=threads, **watcher._asdict())
+    except KeyboardInterrupt:
+        if out is not None:
+            typer.echo(f"stopped; {out} holds what is done, and the same command continues", err=True)
+        raise
+
+
+def _warm_up(problem: Simulation, settings: Settings, threads: int) -> float:
+    from enco.bench.warmup import warm_up
+
+    seconds = warm_up(settings, n_jobs=threads, problem=problem.tiny())
     typer.echo(f"compilation, or reading compiled kernels from the cache: {seconds:.1f} s", err=True)
     return seconds
 

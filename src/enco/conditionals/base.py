@@ -1,13 +1,13 @@
 """What the algorithm needs from a conditional model, and nothing more.
 
 A conditional model knows, for each variable j, p(X_j given any subset of its candidate parents). Distribution fitting
-calls `fit`; graph fitting calls `edge_effects` (or `graph_losses`, for the estimators that score whole graphs).
-Arrays over pairs
-follow the order of `Candidates`.
+calls `fit`; graph fitting calls `edge_effects` (or `graph_losses`, for the estimators that score whole graphs);
+refinement takes an `extended` copy. Arrays over pairs follow the order of `Candidates`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,8 +42,11 @@ class ConditionalModel(Protocol):
 
     candidates: Candidates
 
-    def fit(self, edge_probability: Floats, steps: int) -> FitReport:
-        """Train every variable on observational rows with parents drawn from `edge_probability` [P] (Eq. 1)."""
+    def fit(self, edge_probability: Floats, steps: int, variables: NDArray[np.int64] | None = None) -> FitReport:
+        """Train every variable, or some, on rows with parents drawn from `edge_probability` [P] (Eq. 1)."""
+
+    def extended(self, rows: Sequence[tuple[Regime, NDArray[np.int64]]], learning_rate: float, patience: int) -> Self:
+        """Copy the model, with its weights; the copy trains on these rows too, where they leave a variable free."""
 
     def edge_effects(
         self, regime: Regime, rows: NDArray[np.int64], edge_probability: Floats, wanted: NDArray[np.bool_]

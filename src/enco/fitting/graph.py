@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from enco.conditionals.base import ConditionalModel
 from enco.data import Regime
 from enco.estimators import ESTIMATORS, gamma_gradient, theta_gradient
+from enco.fitting.refine import Move, refine
 from enco.parameters import EdgeParameters
 from enco.settings import Settings
 
@@ -94,6 +95,20 @@ class GraphFitting:
                 gain -= np.nan_to_num(delta) * self.parameters.existence() * regime.n_rows / repeats
         reverse = np.where(pairs.reverse >= 0, gain[pairs.reverse], 0.0)
         return gain - reverse
+
+    def refine(
+        self, adjacency: NDArray[np.bool_], continuous: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.bool_], list[Move]]:
+        """Improve an acyclic graph [N, N] by single moves that background knowledge allows."""
+        against = self._oriented & (self.parameters.theta < 0)
+        return refine(
+            self.model,
+            adjacency,
+            regimes=self.regimes,
+            movable=~self._fixed & ~against,
+            continuous=continuous,
+            settings=self.settings,
+        )
 
     def second_look(self) -> None:
         """Give every rejected edge that the orientations allow another chance.

@@ -15,6 +15,7 @@ Map of what is used here:
 `enco.conditionals`        the networks: `fit`, `edge_effects`
 `enco.estimators`          edge effects to gradients: Eq. 3, Eq. 4, and their alternatives
 `enco.fitting.graph`       the graph-fitting stage
+`enco.fitting.refine`      single-edge improvements of the final, acyclic graph
 `enco.knowledge`           what the user knows beforehand
 =========================  =============================================================================
 
@@ -30,12 +31,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from enco._describe import constant_columns
 from enco.candidates import Candidates
 from enco.conditionals.base import FitReport
-from enco.conditionals.fused import FusedConditionals, NetworkSettings
+from enco.conditionals.torch import NetworkFactory
 from enco.data import InterventionalData, Regime
 from enco.errors import DataError
+from enco.fitting.engines import make_model
 from enco.fitting.graph import GraphFitting
+from enco.fitting.refine import Move
 from enco.knowledge import Knowledge
 from enco.parameters import EdgeParameters
 from enco.settings import Settings
@@ -82,6 +86,8 @@ class Discovery:
     seed : int
     n_jobs : int
         Threads; the result does not depend on it.
+    network : callable, optional
+        A network of the user's own, called with (n_inputs, n_outputs) for every variable; needs PyTorch.
     """
 
     def __init__(
@@ -92,6 +98,7 @@ class Discovery:
         knowledge: Knowledge | None = None,
         seed: int = 0,
         n_jobs: int = 1,
+        network: NetworkFactory | None = None,
     ) -> None:
         _check(data)
         self.settings = settings
@@ -99,16 +106,17 @@ class Discovery:
         names = tuple(data.names[column] for column in self.column)
         constraints = (knowledge or Knowledge()).constraints(names)
         # A constant column neither explains nor can be explained.
-        varies = data.n_levels[self.column] > 1
+        varies = ~constant_columns(data)[self.column]
         self.candidates = Candidates.from_mask(constraints.allowed & (np.outer(varies, varies) | constraints.required))
         self.parameters = EdgeParameters(self.candidates)
         fixed, oriented = constraints.apply(self.parameters)
+        self._continuous = data.n_levels[self.column] == 0
         rank = np.argsort(self.column)
         regimes = [Regime(tuple(sorted(rank[list(r.targets)].tolist())), r.codes, r.reals) for r in data.interventional]
         regimes.sort(key=lambda regime: regime.targets)
         self.rng = np.random.default_rng([seed, 0])
-        self.model = FusedConditionals(
-            data, self.candidates, column=self.column, settings=_network(settings), seed=seed, n_jobs=n_jobs
+        self.model = make_model(
+            data, self.candidates, column=self.column, settings=settings, network=network, seed=seed, n_jobs=n_jobs
         )
         self.graph_fitting = GraphFitting(
             self.model,
@@ -148,17 +156,25 @@ class Discovery:
     def orientation_evidence(self) -> NDArray[np.float64]:
         """Return the evidence for each orientation, in nats, [P]; see `GraphFitting.orientation_evidence`."""
         state = self.state()  # sampling graphs moves the random streams; put them back
-        evidence = self.graph_fitting.orientation_evidence()
-        self.restore(state)
-        return evidence
+        try:
+            return self.graph_fitting.orientation_evidence()
+        finally:
+            self.restore(state)
+
+    def refine(self, adjacency: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], list[Move]]:
+        """Improve an acyclic graph [N, N] by single moves until none helps; see `enco.fitting.refine`."""
+        if not self.epoch:  # networks that have learned nothing have nothing to say
+            return adjacency, []
+        return self.graph_fitting.refine(adjacency, self._continuous)
 
     def settled(self) -> bool:
-        """Whether no decision has changed for some epochs and nearly all edge probabilities are near 0 or 1."""
+        """Whether hardly any decision has changed for some epochs and nearly all edge probabilities are near 0 or 1."""
         if self.epoch < self.settings.second_look_epoch + self.settings.settled_epochs:
             return False
         recent = self.history[-self.settings.settled_epochs :]
-        quiet = len(recent) == self.settings.settled_epochs and all(record.changed == 0 for record in recent)
-        return quiet and recent[-1].undecided <= (1.0 - self.settings.settled_share) * self.candidates.n_pairs
+        rest = 1.0 - self.settings.settled_share
+        quiet = len(recent) == self.settings.settled_epochs and all(r.changed <= rest * r.edges for r in recent)
+        return quiet and recent[-1].undecided <= rest * self.candidates.n_pairs
 
     def state(self) -> State:
         """Everything that changes, as named arrays; `restore` continues from it to the same bits."""
@@ -225,24 +241,6 @@ def _check(data: InterventionalData) -> None:
             "there is no intervention regime: orientations are learned from interventions, so at least one is needed; "
             "name the targets of each row or environment"
         )
-    continuous = [name for name, kind in zip(data.names, data.kinds, strict=True) if kind == "continuous"]
-    if continuous:
-        raise DataError(
-            f"column {continuous[0]!r} is continuous ({len(continuous)} such columns); this version learns from "
-            "categorical columns only: discretise it, or declare it categorical if its numbers are codes"
-        )
-
-
-def _network(settings: Settings) -> NetworkSettings:
-    return NetworkSettings(
-        hidden=settings.hidden,
-        batch=settings.batch,
-        learning_rate=settings.learning_rate,
-        weight_decay=settings.weight_decay,
-        held_out=settings.held_out,
-        check_every=settings.check_every,
-        patience=settings.patience,
-    )
 
 
 def _part(state: State, prefix: str) -> State:

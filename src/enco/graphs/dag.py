@@ -18,6 +18,7 @@ __all__ = [
     "Relation",
     "ancestors",
     "check_adjacency",
+    "has_path",
     "is_acyclic",
     "relations",
     "strongly_connected_components",
@@ -220,6 +221,29 @@ def ancestors(adjacency: ArrayLike) -> NDArray[np.bool_]:
             reached = np.bitwise_or.reduce(known[parents] | itself[parents], axis=0)
             known[members] = reached
     return np.unpackbits(known, axis=1, count=size).astype(np.bool_).T.copy()
+
+
+def has_path(adjacency: NDArray[np.bool_], start: int, end: int) -> bool:
+    """Tell whether a directed path of at least one edge leads from start to end.
+
+    Parameters
+    ----------
+    adjacency : bool [N, N]
+        ``adjacency[i, j]`` means i -> j.
+    start, end : int
+
+    Examples
+    --------
+    >>> chain = np.eye(3, k=1, dtype=bool)
+    >>> has_path(chain, 0, 2), has_path(chain, 2, 0)
+    (True, False)
+    """
+    reached = adjacency[start].copy()
+    frontier = reached
+    while frontier.any() and not reached[end]:
+        frontier = adjacency[frontier].any(axis=0) & ~reached
+        reached |= frontier
+    return bool(reached[end])
 
 
 def relations(adjacency: ArrayLike) -> NDArray[np.int8]:

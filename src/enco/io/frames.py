@@ -141,7 +141,7 @@ def frame_from_data(
     labels = target_labels([regime.targets for regime in data.regimes], data.names, notation)
     columns: dict[str, Any] = {}
     for position, variable in enumerate(data.variables):
-        slot = data._slots[position]
+        slot = data.slots[position]
         if variable.levels is None:
             columns[variable.name] = np.concatenate([regime.reals[:, slot] for regime in data.regimes])
         else:

@@ -9,24 +9,40 @@ with common random numbers on both sides. Because the first layer is a sum, a to
 and one pass through the output layer.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from enco.conditionals.fused.network import F32, I64, LEAK, U8, U16, U64, losses, outputs, sample_hidden, sample_present
+from enco.conditionals.continuous import LARGEST_VALUE
+from enco.conditionals.fused.network import F32, I64, LEAK, U8, U64, losses, outputs, sample_hidden, sample_present
 from enco.conditionals.fused.training import activate
 from enco.conditionals.fused.vector_math import FAST
 
-__all__ = ["gather", "graph_losses", "paired_effects", "paired_effects_of"]
+__all__ = ["Table", "gather", "graph_losses", "paired_effects", "paired_effects_of"]
 
 f32 = np.float32
+
+
+class Table(NamedTuple):
+    """Rows of one regime, and how to read each of N variables from them."""
+
+    codes: NDArray[Any]  # [rows, categorical columns]
+    reals: NDArray[np.float32]  # [rows, continuous columns]
+    slot: I64  # [N], column within the block of its kind
+    numeric: U8  # [N], whether it is continuous
+    center: NDArray[np.float64]  # [N], of continuous variables
+    inverse_scale: NDArray[np.float64]  # [N]
+
+
 BLOCK = 32  # rows toggled per pass through the output layer: activations of one pass stay in the first cache level
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@njit(cache=True, forceinline=True, nogil=True, error_model="numpy", fastmath=FAST)
 def paired_effects(
-    block: F32, hidden: int, out_row: int, n_out: int, table_row: I64, x: U16, y: U16, threshold: U64, stream: U64,
-    wanted: U8, effect: NDArray[np.float64],
+    block: F32, hidden: int, out_row: int, n_out: int, gaussian: bool, table_row: I64, numeric: U8, x: F32, y: F32,
+    threshold: U64, stream: U64, wanted: U8, effect: NDArray[np.float64],
 ) -> float:  # fmt: skip
     """Mean paired edge effect of every wanted candidate parent over the rows of x; returns the mean base loss.
 
@@ -48,13 +64,13 @@ def paired_effects(
     loss = np.empty(BLOCK, np.float32)
 
     sample_present(stream, threshold, present, rows_total)
-    sample_hidden(weights, table_row, x, present, h, rows_total)
+    sample_hidden(weights, table_row, numeric, x, present, h, rows_total)
     mean_base = 0.0
     for begin in range(0, rows_total, BLOCK):
         rows = min(BLOCK, rows_total - begin)
         activate(h[begin : begin + rows], a, rows)
         outputs(a, out_w, out_b, logits, rows)
-        losses(logits, y[begin : begin + rows], base[begin : begin + rows], rows, False)
+        losses(logits, gaussian, y[begin : begin + rows], base[begin : begin + rows], rows, False)
         for r in range(rows):
             mean_base += base[begin + r]
 
@@ -66,13 +82,20 @@ def paired_effects(
         for begin in range(0, rows_total, BLOCK):
             rows = min(BLOCK, rows_total - begin)
             for r in range(rows):
-                row = table_row[c] + x[begin + r, c]
                 sign = f32(-1.0) if present[begin + r, c] else f32(1.0)
-                for u in range(hidden):
-                    v = h[begin + r, u] + sign * weights[row, u]
-                    a[r, u] = max(v, LEAK * v)
+                if numeric[c]:
+                    row = table_row[c]
+                    slope = sign * x[begin + r, c]
+                    for u in range(hidden):
+                        v = h[begin + r, u] + slope * weights[row, u] + sign * weights[row + 1, u]
+                        a[r, u] = max(v, LEAK * v)
+                else:
+                    row = table_row[c] + np.int64(x[begin + r, c])
+                    for u in range(hidden):
+                        v = h[begin + r, u] + sign * weights[row, u]
+                        a[r, u] = max(v, LEAK * v)
             outputs(a, out_w, out_b, logits, rows)
-            losses(logits, y[begin : begin + rows], loss, rows, False)
+            losses(logits, gaussian, y[begin : begin + rows], loss, rows, False)
             for r in range(rows):
                 difference = loss[r] - base[begin + r]
                 total += -difference if present[begin + r, c] else difference
@@ -82,8 +105,9 @@ def paired_effects(
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
 def graph_losses(
-    block: F32, hidden: int, out_row: int, n_out: int, table_row: I64, x: U16, y: U16, graphs: U8, mean_loss: F32
-) -> None:
+    block: F32, hidden: int, out_row: int, n_out: int, gaussian: bool, table_row: I64, numeric: U8, x: F32, y: F32,
+    graphs: U8, mean_loss: F32,
+) -> None:  # fmt: skip
     """Mean loss over the rows of x under each of G graphs shared by all rows (the paper's estimator, Algorithm 1).
 
     graphs : uint8 [G, k]
@@ -104,38 +128,48 @@ def graph_losses(
         total = 0.0
         for begin in range(0, rows_total, BLOCK):
             rows = min(BLOCK, rows_total - begin)
-            sample_hidden(weights, table_row, x[begin : begin + rows], present, h, rows)
+            sample_hidden(weights, table_row, numeric, x[begin : begin + rows], present, h, rows)
             activate(h, a, rows)
             outputs(a, out_w, out_b, logits, rows)
-            losses(logits, y[begin : begin + rows], loss, rows, False)
+            losses(logits, gaussian, y[begin : begin + rows], loss, rows, False)
             for r in range(rows):
                 total += loss[r]
         mean_loss[g] = total / rows_total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def gather(codes: NDArray[np.uint8], rows: I64, columns: I64, out: U16) -> None:
-    """out[r, c] = codes[rows[r], columns[c]]: the rows of a batch restricted to one variable's candidates."""
-    for r in range(rows.shape[0]):
-        for c in range(columns.shape[0]):
-            out[r, c] = codes[rows[r], columns[c]]
+@njit(cache=True, forceinline=True, nogil=True, error_model="numpy")
+def gather(table: Table, rows: I64, variables: I64, out: F32) -> None:
+    """out[r, c] = variable `variables[c]` in row `rows[r]`: its level, or its value standardised and clipped."""
+    for c in range(variables.shape[0]):
+        i = variables[c]
+        slot = table.slot[i]
+        if table.numeric[i]:
+            for r in range(rows.shape[0]):
+                v = (table.reals[rows[r], slot] - table.center[i]) * table.inverse_scale[i]
+                out[r, c] = min(max(v, -LARGEST_VALUE), LARGEST_VALUE)
+        else:
+            for r in range(rows.shape[0]):
+                out[r, c] = table.codes[rows[r], slot]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def paired_effects_of(
     variables: I64, flat: F32, start: I64, hidden: int, output_row: I64, n_outputs: I64, table_row: I64,
-    pair_start: I64, cause_column: I64, column: I64, codes: NDArray[np.uint8], rows: I64, threshold: U64, streams:
-    U64, wanted: U8, effect: NDArray[np.float64], base: NDArray[np.float64],
+    pair_start: I64, cause: I64, table: Table, rows: I64, threshold: U64, streams: U64, wanted: U8,
+    effect: NDArray[np.float64], base: NDArray[np.float64],
 ) -> None:  # fmt: skip
     """`paired_effects` for several variables: a graph step then costs one trip through Python per thread."""
-    y = np.empty((rows.shape[0], 1), np.uint16)
+    y = np.empty((rows.shape[0], 1), np.float32)
     for j in variables:
         pairs = slice(pair_start[j], pair_start[j + 1])
-        parents = cause_column[pairs]
-        x = np.empty((rows.shape[0], parents.shape[0]), np.uint16)
-        gather(codes, rows, parents, x)
-        gather(codes, rows, column[j : j + 1], y)
+        if not wanted[pairs].any():
+            continue
+        parents = cause[pairs]
+        x = np.empty((rows.shape[0], parents.shape[0]), np.float32)
+        gather(table, rows, parents, x)
+        gather(table, rows, np.array([j]), y)
         base[j] = paired_effects(
-            flat[start[j] : start[j + 1]], hidden, output_row[j], n_outputs[j], table_row[pairs], x, y[:, 0],
-            threshold[pairs], streams[j : j + 1], wanted[pairs], effect[pairs],
+            flat[start[j] : start[j + 1]], hidden, output_row[j], n_outputs[j], table.numeric[j] != 0,
+            table_row[pairs], table.numeric[parents], x, y[:, 0], threshold[pairs], streams[j : j + 1],
+            wanted[pairs], effect[pairs],
         )  # fmt: skip

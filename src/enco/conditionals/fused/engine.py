@@ -1,8 +1,8 @@
 """`FusedConditionals`: the fused engine behind the `ConditionalModel` interface."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 
 from enco.candidates import Candidates
 from enco.conditionals.base import FitReport, Floats
-from enco.conditionals.fused.effects import gather, graph_losses, paired_effects_of
+from enco.conditionals.continuous import Standardisation
+from enco.conditionals.fused.effects import Table, gather, graph_losses, paired_effects_of
 from enco.conditionals.fused.layout import Layout
 from enco.conditionals.fused.random import new_streams
 from enco.conditionals.fused.training import center_tables, fit_variable
+from enco.conditionals.held_out import split_rows
 from enco.data import InterventionalData, Regime
 
 __all__ = ["FusedConditionals", "NetworkSettings"]
@@ -38,7 +40,7 @@ class FusedConditionals:
     Parameters
     ----------
     data : InterventionalData
-        Categorical variables.
+        Categorical and continuous variables in any mixture.
     candidates : Candidates
         The pairs (cause, effect) to model.
     settings : NetworkSettings
@@ -65,24 +67,32 @@ class FusedConditionals:
         self.n_jobs = n_jobs
         self._pool = ThreadPoolExecutor(n_jobs)
         self._column = np.arange(candidates.n_variables) if column is None else column
-        self._cause_column = self._column[candidates.cause]
         self.layout = Layout.build(candidates, data.n_levels[self._column], settings.hidden)
         rng = np.random.default_rng([seed, 1])
-        self._codes = data.observational.codes
-        self._train_rows, self._held_rows = _split(len(self._codes), settings.held_out, rng)
+        train, held = split_rows(data.observational.n_rows, settings.held_out, rng)
+        self._training = [(data.observational, train, held)]  # regimes with their rows to train on and to hold out
+        self._numeric = (data.n_levels[self._column] == 0).astype(np.uint8)
+        self._slot = data.slots[self._column]
+        unit = Standardisation.of(data)
+        self._center, self._scale = np.zeros(len(self._column)), np.ones(len(self._column))
+        numeric = self._numeric.view(bool)
+        self._center[numeric] = unit.center[self._slot[numeric]]
+        self._scale[numeric] = unit.scale[self._slot[numeric]]
         self.weights = _initial_weights(self.layout, candidates, rng)
         self.first = np.zeros_like(self.weights)
         self.second = np.zeros_like(self.weights)
         self.counters = np.zeros(candidates.n_variables, np.int64)
         self.streams = new_streams(seed, candidates.n_variables)
 
-    def fit(self, edge_probability: Floats, steps: int) -> FitReport:
-        """Train every variable for at most `steps` steps (Eq. 1).
+    def fit(self, edge_probability: Floats, steps: int, variables: NDArray[np.int64] | None = None) -> FitReport:
+        """Train every variable, or some, for at most `steps` steps (Eq. 1).
 
         Parameters
         ----------
         edge_probability : float64 [P]
         steps : int
+        variables : int64, optional
+            Which to train; all by default.
         """
         held_out_loss = np.zeros(self.candidates.n_variables)
         taken = np.zeros(self.candidates.n_variables, np.int64)
@@ -93,8 +103,30 @@ class FusedConditionals:
 
         # Largest networks first, so that no thread is left with a long one at the end.
         by_size = np.argsort(-np.diff(self.candidates.start), kind="stable")
-        self._run(fit_one, by_size.tolist())
-        return FitReport(held_out_loss, taken)
+        chosen = by_size if variables is None else by_size[np.isin(by_size, variables)]
+        self._run(fit_one, chosen.tolist())
+        # The density of a continuous variable in its own unit, not in standard deviations.
+        return FitReport(held_out_loss + np.log(np.where(self._scale > 0, self._scale, 1.0)), taken)
+
+    def extended(
+        self, rows: Sequence[tuple[Regime, NDArray[np.int64]]], learning_rate: float, patience: int
+    ) -> "FusedConditionals":
+        """Copy the model, with its weights; the copy trains on these rows too, where they leave a variable free.
+
+        Its Adam moments, step counters and random streams start anew. Of the new rows, too, some are held out.
+        """
+        copy = FusedConditionals.__new__(FusedConditionals)
+        copy.__dict__.update(self.__dict__)
+        copy.settings = replace(self.settings, learning_rate=learning_rate, patience=patience)
+        copy.weights = self.weights.copy()
+        copy.first, copy.second = np.zeros_like(self.first), np.zeros_like(self.second)
+        copy.counters = np.zeros_like(self.counters)
+        copy.streams = self.streams.copy()
+        rng = np.random.default_rng(0)
+        for regime, those in rows:
+            train, held = split_rows(len(those), self.settings.held_out, rng)
+            copy._training = [*copy._training, (regime, those[train], those[held])]
+        return copy
 
     def edge_effects(
         self, regime: Regime, rows: NDArray[np.int64], edge_probability: Floats, wanted: NDArray[np.bool_]
@@ -103,13 +135,12 @@ class FusedConditionals:
         effect = np.full(self.candidates.n_pairs, np.nan)
         base = np.zeros(self.candidates.n_variables)
         threshold = _thresholds(edge_probability)
-        layout, pairs = self.layout, self.candidates
+        layout, pairs, table = self.layout, self.candidates, self._table(regime)
 
         def run(variables: NDArray[np.int64]) -> None:
             paired_effects_of(
                 variables, self.weights, layout.start, layout.hidden, layout.output_row, layout.n_outputs,
-                layout.table_row, pairs.start, self._cause_column, self._column, regime.codes, rows, threshold,
-                self.streams,
+                layout.table_row, pairs.start, pairs.cause, table, rows, threshold, self.streams,
                 wanted.view(np.uint8), effect, base,
             )  # fmt: skip
 
@@ -123,7 +154,7 @@ class FusedConditionals:
 
         def run(j: int) -> None:
             pairs = self.candidates.pairs_into(j)
-            x, y = self._gather(regime.codes, rows, j)
+            x, y = self._gather(regime, rows, j)
             graph_losses(*self._network(j), x, y, np.ascontiguousarray(graphs[:, pairs].view(np.uint8)), result[j])
 
         self._run(run, range(self.candidates.n_variables))
@@ -140,35 +171,56 @@ class FusedConditionals:
 
     def _fit_variable(self, j: int, threshold: NDArray[np.uint64], steps: int) -> tuple[float, int]:
         settings = self.settings
-        block, hidden, out_row, n_out, table_row = self._network(j)
+        block, hidden, out_row, n_out, gaussian, table_row, numeric = self._network(j)
         segment = slice(self.layout.start[j], self.layout.start[j + 1])
-        x, y = self._gather(self._codes, self._train_rows, j)
-        x_held, y_held = self._gather(self._codes, self._held_rows, j)
+        parts = [part for part in self._training if j not in part[0].targets]
+        x, y = self._gather_all([(regime, train) for regime, train, _ in parts], j)
+        x_held, y_held = self._gather_all([(regime, held) for regime, _, held in parts], j)
         batch = min(settings.batch, len(x))
         pairs = threshold[self.candidates.pairs_into(j)]
         report: tuple[float, int] = fit_variable(
             block, self.first[segment], self.second[segment], np.empty_like(block), np.zeros_like(block), hidden,
-            out_row, n_out, table_row, x, y, x_held, y_held, pairs, self.streams[j : j + 1], self.counters[j : j + 1],
-            steps, batch, settings.learning_rate, settings.weight_decay, settings.check_every, settings.patience,
+            out_row, n_out, gaussian, table_row, numeric, x, y, x_held, y_held, pairs, self.streams[j : j + 1],
+            self.counters[j : j + 1], steps, batch, settings.learning_rate, settings.weight_decay, settings.check_every,
+            settings.patience,
         )  # fmt: skip
-        center_tables(block.reshape(-1, hidden), out_row, table_row, x, pairs)
+        if not gaussian:
+            center_tables(block.reshape(-1, hidden), out_row, table_row, numeric, x, pairs)
         return report
 
-    def _network(self, j: int) -> tuple[NDArray[np.float32], int, int, int, NDArray[np.int64]]:
-        layout = self.layout
+    def _network(self, j: int) -> tuple[Any, ...]:
+        """Weights of variable j and what describes them: the first arguments of the kernels."""
+        layout, pairs = self.layout, self.candidates.pairs_into(j)
         block = self.weights[layout.start[j] : layout.start[j + 1]]
-        table_row = layout.table_row[self.candidates.pairs_into(j)]
-        return block, layout.hidden, int(layout.output_row[j]), int(layout.n_outputs[j]), table_row
+        numeric = self._numeric[self.candidates.cause[pairs]]
+        shape = layout.hidden, int(layout.output_row[j]), int(layout.n_outputs[j]), bool(self._numeric[j])
+        return block, *shape, layout.table_row[pairs], numeric
+
+    def _table(self, regime: Regime) -> Table:
+        # A constant column has scale 0 and stays at value 0.
+        inverse = np.divide(1.0, self._scale, out=np.zeros_like(self._scale), where=self._scale > 0)
+        return Table(regime.codes, regime.reals, self._slot, self._numeric, self._center, inverse)
 
     def _gather(
-        self, codes: NDArray[Any], rows: NDArray[np.int64], j: int
-    ) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
-        parents = self._cause_column[self.candidates.pairs_into(j)]
-        x = np.empty((len(rows), len(parents)), np.uint16)
-        y = np.empty((len(rows), 1), np.uint16)
-        gather(codes, rows, parents, x)
-        gather(codes, rows, self._column[j : j + 1], y)
+        self, regime: Regime, rows: NDArray[np.int64], j: int
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        parents = self.candidates.cause[self.candidates.pairs_into(j)]
+        x = np.empty((len(rows), len(parents)), np.float32)
+        y = np.empty((len(rows), 1), np.float32)
+        table = self._table(regime)
+        gather(table, rows, parents, x)
+        gather(table, rows, np.array([j]), y)
         return x, y[:, 0]
+
+    def _gather_all(
+        self, parts: list[tuple[Regime, NDArray[np.int64]]], j: int
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        blocks = [self._gather(regime, rows, j) for regime, rows in parts]
+        return (
+            (np.concatenate([x for x, _ in blocks]), np.concatenate([y for _, y in blocks]))
+            if len(blocks) > 1
+            else blocks[0]
+        )
 
     def _run(self, task: Callable[[Any], None], items: Iterable[Any]) -> None:
         if self.n_jobs == 1:
@@ -184,14 +236,6 @@ _STATE = ("weights", "first", "second", "counters", "streams")
 def _thresholds(probability: Floats) -> NDArray[np.uint64]:
     """Probabilities as 32-bit thresholds for the sampler; 0 is never and 1 is always."""
     return np.rint(np.clip(probability, 0.0, 1.0) * 2.0**32).astype(np.uint64)
-
-
-def _split(rows: int, held_out: float, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Random split into training and held-out rows; both sorted, so that reading stays sequential."""
-    order = rng.permutation(rows)
-    n_held = min(max(round(rows * held_out), 1), rows - 1) if rows > 1 else 0
-    held = np.sort(order[:n_held])
-    return np.sort(order[n_held:]), held if n_held else np.arange(rows)
 
 
 def _initial_weights(layout: Layout, candidates: Candidates, rng: np.random.Generator) -> NDArray[np.float32]:

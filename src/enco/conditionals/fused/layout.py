@@ -4,11 +4,12 @@ The network of variable j computes, for a row x and the set of parents present i
 
     h = b + sum over present parents i of e_ij(x_i),      outputs = V LeakyReLU(h) + c,
 
-with e_ij(x) a row of a table for a categorical parent. Block j of the flat array holds, in this order, rows of H
-numbers
+with e_ij(x) a row of a table for a categorical parent and x w_ij + u_ij for a continuous one: u says that the parent is
+there, so that zero is a value like any other. The outputs are one logit per level, or mean and log-variance. Block j of
+the flat array holds, in this order, rows of H numbers
 
     b                      1 row
-    tables                 one row per level of each candidate parent, parents in candidate order
+    tables                 one row per level of each candidate parent, or the two rows w and u, in candidate order
     V                      one row per output (K_j rows)
 
 and then the K_j output biases c, padded to a whole row. A block is all that variable j needs (memory follows the
@@ -51,7 +52,7 @@ class Layout:
 
     @classmethod
     def build(cls, candidates: Candidates, n_levels: NDArray[np.int64], hidden: int) -> "Layout":
-        """Lay out the networks of categorical variables.
+        """Lay out the networks of variables with so many levels, 0 for a continuous one.
 
         Examples
         --------
@@ -61,19 +62,20 @@ class Layout:
         [0, 56, 112]
         """
         n_variables = candidates.n_variables
+        width = np.where(n_levels > 0, n_levels, 2).astype(np.int64)  # rows as a parent, and outputs
         start = np.zeros(n_variables + 1, np.int64)
         table_row = np.zeros(candidates.n_pairs, np.int64)
         output_row = np.zeros(n_variables, np.int64)
         for effect in range(n_variables):
             pairs = candidates.pairs_into(effect)
-            levels = n_levels[candidates.cause[pairs]]
+            levels = width[candidates.cause[pairs]]
             ends = 1 + np.cumsum(levels)
             table_row[pairs] = ends - levels
             output_row[effect] = ends[-1] if len(ends) else 1
-            bias_rows = -(-int(n_levels[effect]) // hidden)
-            rows = output_row[effect] + n_levels[effect] + bias_rows
+            bias_rows = -(-int(width[effect]) // hidden)
+            rows = output_row[effect] + width[effect] + bias_rows
             start[effect + 1] = start[effect] + rows * hidden
-        return cls(hidden, start, table_row, output_row, n_levels.astype(np.int64))
+        return cls(hidden, start, table_row, output_row, width)
 
     @property
     def size(self) -> int:

@@ -11,7 +11,7 @@ from enco.conditionals.fused.network import (
     F32,
     I64,
     LEAK,
-    U16,
+    U8,
     U64,
     backward,
     losses,
@@ -28,7 +28,7 @@ f32 = np.float32
 BLOCK = 128  # rows per pass; the buffers of one pass fit the first two cache levels
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@njit(cache=True, forceinline=True, nogil=True, error_model="numpy", fastmath=FAST)
 def adam(
     weights: F32, gradient: F32, first: F32, second: F32, step: int, learning_rate: float, weight_decay: float
 ) -> None:
@@ -50,7 +50,7 @@ def adam(
         gradient[i] = f32(0.0)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@njit(cache=True, forceinline=True, nogil=True, error_model="numpy", fastmath=FAST)
 def activate(h: F32, a: F32, rows: int) -> None:
     """LeakyReLU over a block."""
     for r in range(rows):
@@ -59,10 +59,11 @@ def activate(h: F32, a: F32, rows: int) -> None:
             a[r, u] = max(v, LEAK * v)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@njit(cache=True, forceinline=True, nogil=True, error_model="numpy", fastmath=FAST)
 def block_loss(
-    block: F32, hidden: int, out_row: int, n_out: int, table_row: I64, x: U16, y: U16, threshold: U64, stream: U64
-) -> float:
+    block: F32, hidden: int, out_row: int, n_out: int, gaussian: bool, table_row: I64, numeric: U8, x: F32, y: F32,
+    threshold: U64, stream: U64,
+) -> float:  # fmt: skip
     """Mean loss over all rows of x, one sampled graph per row."""
     rows_total = x.shape[0]
     weights = block.reshape(-1, hidden)
@@ -78,31 +79,34 @@ def block_loss(
         rows = min(BLOCK, rows_total - begin)
         x_block = x[begin : begin + rows]
         sample_present(stream, threshold, present, rows)
-        sample_hidden(weights, table_row, x_block, present, h, rows)
+        sample_hidden(weights, table_row, numeric, x_block, present, h, rows)
         activate(h, a, rows)
         outputs(a, out_w, out_b, logits, rows)
-        losses(logits, y[begin : begin + rows], loss, rows, False)
+        losses(logits, gaussian, y[begin : begin + rows], loss, rows, False)
         for r in range(rows):
             total += loss[r]
     return total / max(rows_total, 1)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def center_tables(weights: F32, out_row: int, table_row: I64, x: U16, threshold: U64) -> None:
-    """Give every parent's table a zero mean over the rows of x; the hidden bias takes the mean, times its presence.
+def center_tables(weights: F32, out_row: int, table_row: I64, numeric: U8, x: F32, threshold: U64) -> None:
+    """Give every categorical parent's table a zero mean over the rows of x; the hidden bias takes its share.
 
     A table's mean only shifts the hidden sum whenever the parent is present. Left in the table, it would be missed when
     the parent is toggled off, and a parent that says nothing could seem to matter. Centred, to be absent is to be
-    average.
+    average. Not so for continuous parents, nor for tables of continuous variables (which never come here): there the
+    mean carries how much narrower a density gets once a parent is known, and centring would falsify its effect.
     """
     hidden = weights.shape[1]
     mean = np.empty(hidden, np.float32)
     for c in range(table_row.shape[0]):
+        if numeric[c]:
+            continue
         begin = table_row[c]
         end = table_row[c + 1] if c + 1 < table_row.shape[0] else out_row
         counts = np.zeros(end - begin, np.int64)
         for r in range(x.shape[0]):
-            counts[x[r, c]] += 1
+            counts[np.int64(x[r, c])] += 1
         mean[:] = f32(0.0)
         for level in range(end - begin):
             share = f32(counts[level] / x.shape[0])
@@ -118,8 +122,8 @@ def center_tables(weights: F32, out_row: int, table_row: I64, x: U16, threshold:
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
 def fit_variable(
     block: F32, first: F32, second: F32, best: F32, gradient: F32, hidden: int, out_row: int, n_out: int,
-    table_row: I64, x: U16, y: U16, x_held: U16, y_held: U16, threshold: U64, stream: U64, counter: I64,
-    steps: int, batch: int, learning_rate: float, weight_decay: float, check_every: int, patience: int,
+    gaussian: bool, table_row: I64, numeric: U8, x: F32, y: F32, x_held: F32, y_held: F32, threshold: U64, stream: U64,
+    counter: I64, steps: int, batch: int, learning_rate: float, weight_decay: float, check_every: int, patience: int,
 ) -> tuple[float, int]:  # fmt: skip
     """Train one variable for at most `steps` steps; returns (held-out loss of the kept weights, steps taken).
 
@@ -138,8 +142,8 @@ def fit_variable(
     n_parents = table_row.shape[0]
     n_train = np.uint64(x.shape[0])
     present = np.empty((batch, n_parents), np.uint8)
-    x_batch = np.empty((batch, n_parents), np.uint16)
-    y_batch = np.empty(batch, np.uint16)
+    x_batch = np.empty((batch, n_parents), np.float32)
+    y_batch = np.empty(batch, np.float32)
     h = np.empty((batch, hidden), np.float32)
     a = np.zeros((batch + 1, hidden), np.float32)
     logits = np.zeros((n_out, batch + 1), np.float32)
@@ -148,7 +152,9 @@ def fit_variable(
     held_stream = np.empty(1, np.uint64)
     held_state = next_bits(stream)
     held_stream[0] = held_state
-    best_loss = block_loss(block, hidden, out_row, n_out, table_row, x_held, y_held, threshold, held_stream)
+    best_loss = block_loss(
+        block, hidden, out_row, n_out, gaussian, table_row, numeric, x_held, y_held, threshold, held_stream
+    )
     best[:] = block
     fruitless = 0
     taken = 0
@@ -159,19 +165,21 @@ def fit_variable(
             for c in range(n_parents):
                 x_batch[r, c] = x[row, c]
         sample_present(stream, threshold, present, batch)
-        sample_hidden(weights, table_row, x_batch, present, h, batch)
+        sample_hidden(weights, table_row, numeric, x_batch, present, h, batch)
         activate(h, a, batch)
         outputs(a, out_w, out_b, logits, batch)
-        losses(logits, y_batch, loss, batch, True)
+        losses(logits, gaussian, y_batch, loss, batch, True)
         backward(
-            table_row, x_batch, y_batch, present, h, a, out_w, logits, gradient_rows, out_row, bias_gradient, batch
+            table_row, numeric, x_batch, present, h, a, out_w, logits, gradient_rows, out_row, bias_gradient, batch
         )
         counter[0] += 1
         adam(block, gradient, first, second, counter[0], learning_rate, weight_decay)
         taken += 1
         if taken % check_every == 0 or taken == steps:
             held_stream[0] = held_state
-            held = block_loss(block, hidden, out_row, n_out, table_row, x_held, y_held, threshold, held_stream)
+            held = block_loss(
+                block, hidden, out_row, n_out, gaussian, table_row, numeric, x_held, y_held, threshold, held_stream
+            )
             if held < best_loss:
                 best_loss = held
                 best[:] = block

@@ -1,4 +1,4 @@
-"""Simulate, fit and evaluate many problems: the paper's tables for simulated graphs."""
+"""Simulate, fit and evaluate many problems, and keep one record of each."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from enco._version import __version__
 from enco.bench.machine import code_fingerprint, machine, peak_memory_mb, versions
-from enco.bench.problem import Problem
+from enco.bench.problem import Simulation
 from enco.bench.records import Record, Store, key_of
 from enco.fitting.loop import Discovery
 from enco.metrics import shd, sid
 from enco.result import Result
 from enco.settings import Settings
 
-__all__ = ["Job", "run_jobs"]
+__all__ = ["Job", "run_jobs", "unfinished"]
 
 LARGEST_FOR_SID = 200  # beyond, counting wrong adjustment sets takes longer than it is worth
 
@@ -29,12 +29,13 @@ class Job:
 
     Examples
     --------
+    >>> from enco.bench.problem import Problem
     >>> job = Job(Problem(structure="chain", seed=1), Settings())
     >>> job.key == Job(Problem(structure="chain", seed=1), Settings(sparsity=0.1)).key
     False
     """
 
-    problem: Problem
+    problem: Simulation
     settings: Settings
 
     @cached_property
@@ -70,6 +71,7 @@ def run_jobs(
 
     Examples
     --------
+    >>> from enco.bench.problem import Problem
     >>> tiny = Problem(structure="chain", seed=1, variables=3, rows=50, interventional_rows=10, interventions=3)
     >>> [record] = run_jobs([Job(tiny, Settings(max_epochs=1))], Store(), n_jobs=1)
     >>> record["structure"], record["epochs"], record["true_edges"]

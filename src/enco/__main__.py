@@ -1,0 +1,8 @@
+"""``python -m enco`` is the command line."""
+
+import sys
+
+from enco.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,21 @@
+"""Which observational rows a conditional model trains on, and which decide when it stops."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["split_rows"]
+
+
+def split_rows(n_rows: int, held_out: float, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Random split into training and held-out rows, both sorted; a single row is both.
+
+    Examples
+    --------
+    >>> train, held = split_rows(20, 0.1, np.random.default_rng(0))
+    >>> len(train), len(held), len(np.union1d(train, held))
+    (18, 2, 20)
+    """
+    order = rng.permutation(n_rows)
+    n_held = min(max(round(n_rows * held_out), 1), n_rows - 1) if n_rows > 1 else 0
+    held = np.sort(order[:n_held])
+    return np.sort(order[n_held:]), held if n_held else np.arange(n_rows)

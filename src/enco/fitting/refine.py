@@ -1,0 +1,174 @@
+"""Refinement: a local search over acyclic graphs, on the objective that gamma and theta descend (not in the paper).
+
+gamma and theta decide every edge by itself, averaged over sampled graphs. Once there is one acyclic graph C, the same
+objective (Eq. 2) can be asked directly whether adding, deleting or reversing one edge improves it:
+
+    sum over j and interventional rows that leave j free of   loss_j(parents of j in C) + sparsity * parents
+    plus, per edge,                                           edge_evidence + log((1 - q) / q),  at least 0
+
+It falls apart into one term per variable, so that one look at all pairs prices every move. The second line matters
+only where rows are few. It asks of an edge what a Bayesian would: evidence beyond its prior odds, q being the share of
+joined pairs in the graph to begin with (with one pair added to either side), by a factor of exp(edge_evidence).
+
+The losses come from cross-fitted networks (`enco.fitting.scoring`). They know many parent sets at once, which costs
+some precision; where a *continuous* variable is pushed out of the range that most rows cover, this can be enough for a
+useless parent to seem useful. So in the end every parent of a continuous variable is challenged: networks trained for
+exactly these parents, with and without the one, decide.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enco.candidates import Candidates
+from enco.conditionals.base import ConditionalModel
+from enco.data import Regime
+from enco.fitting.scoring import CrossFit
+from enco.graphs.dag import has_path
+from enco.settings import Settings
+
+__all__ = ["Move", "refine"]
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, order=True)
+class Move:
+    """One change of the graph; the lower its cost, the better."""
+
+    cost: float  # change of the objective, nats
+    kind: str  # "add", "delete" or "reverse"
+    pair: int  # the edge as it is in the graph before the move, or the one to add
+
+
+def refine(
+    model: ConditionalModel,
+    adjacency: Mask,
+    *,
+    regimes: Sequence[Regime],
+    movable: Mask,
+    continuous: Mask,
+    settings: Settings,
+) -> tuple[Mask, list[Move]]:
+    """Improve an acyclic graph by single moves until none helps.
+
+    Parameters
+    ----------
+    model : ConditionalModel
+    adjacency : bool [N, N]
+        An acyclic graph; row = cause.
+    regimes : sequence of Regime
+    movable : bool [P]
+        Candidate pairs that background knowledge leaves open.
+    continuous : bool [N]
+    settings : Settings
+
+    Returns
+    -------
+    adjacency : bool [N, N]
+        Acyclic.
+    moves : list of Move
+        What was done, in order.
+    """
+    graph, done = adjacency.copy(), list[Move]()
+    if not settings.refine_rounds:
+        return graph, done
+    scores = CrossFit(model, regimes, settings)
+    price = settings.sparsity * scores.free_rows + _least_evidence(scores.pairs, adjacency, settings)
+    for _ in range(settings.refine_rounds):  # the networks follow the graph
+        scores.train(graph)
+        done += _search(graph, scores, price, movable)
+    if continuous.any():
+        done += _challenge(graph, scores, price, movable & continuous[scores.pairs.effect])
+    return graph, done
+
+
+def _search(graph: Mask, scores: CrossFit, price: Floats, movable: Mask) -> Iterator[Move]:
+    """Make moves, changing the graph in place, until none improves the objective."""
+    cost = np.zeros(scores.pairs.n_pairs)  # of having each edge
+    stale = np.ones(len(graph), bool)
+    # An edge toggled off rounds differently from one toggled on: of two graphs as good as equal, each can seem better
+    # than the other, for ever. A graph that was there before ends the search.
+    seen = set[bytes]()
+    while stale.any() and (now := np.packbits(graph).tobytes()) not in seen:
+        seen.add(now)
+        wanted = stale[scores.pairs.effect]
+        toggles = scores.toggles(graph, stale) + price[scores.pairs.effect]
+        cost[wanted] = toggles[wanted]
+        before = graph.copy()
+        yield from _apply(graph, sorted(_improving(graph, scores.pairs, cost, movable)), scores.pairs)
+        stale = (graph != before).any(axis=0)
+
+
+def _improving(graph: Mask, pairs: Candidates, cost: Floats, movable: Mask) -> Iterator[Move]:
+    """Every single move that lowers the objective, acyclic or not."""
+    present = graph[pairs.cause, pairs.effect]
+    for pair in np.flatnonzero(movable & ~present & ~graph[pairs.effect, pairs.cause] & (cost < 0)):
+        yield Move(float(cost[pair]), "add", int(pair))
+    for pair in np.flatnonzero(movable & present & (cost > 0)):
+        yield Move(float(-cost[pair]), "delete", int(pair))
+    reversible = movable & present & (pairs.reverse >= 0) & movable[pairs.reverse]
+    change = cost[pairs.reverse] - cost
+    for pair in np.flatnonzero(reversible & (change < 0)):
+        yield Move(float(change[pair]), "reverse", int(pair))
+
+
+def _apply(graph: Mask, moves: list[Move], pairs: Candidates) -> Iterator[Move]:
+    """Make the best moves that share no variable (their costs are then all true) and close no cycle."""
+    touched: set[int] = set()
+    for move in moves:
+        cause, effect = int(pairs.cause[move.pair]), int(pairs.effect[move.pair])
+        if cause in touched or effect in touched:
+            continue
+        if move.kind == "add" and has_path(graph, effect, cause):
+            continue
+        graph[cause, effect] = move.kind == "add"
+        if move.kind == "reverse":
+            graph[effect, cause] = not has_path(graph, cause, effect)
+            if not graph[effect, cause]:  # another path leads from cause to effect: put the edge back
+                graph[cause, effect] = True
+                continue
+        touched |= {cause, effect}
+        yield move
+
+
+def _challenge(graph: Mask, scores: CrossFit, price: Floats, open_pairs: Mask) -> Iterator[Move]:
+    """Leave out one parent at a time, the least convincing one of every variable first, and keep what is better.
+
+    All variables are tried at once: each has its own term in the objective, and leaving out an edge closes no cycle.
+    """
+    pairs = scores.pairs
+    confirmed = ~open_pairs
+    loss: Floats | None = None
+    while True:
+        doubtful = np.flatnonzero(graph[pairs.cause, pairs.effect] & ~confirmed)
+        if not len(doubtful):
+            return
+        cost = scores.toggles(graph, np.isin(np.arange(len(graph)), pairs.effect[doubtful]))[doubtful]
+        worst_first = doubtful[np.lexsort((doubtful, -cost))]
+        tried = worst_first[np.unique(pairs.effect[worst_first], return_index=True)[1]]
+        effects = pairs.effect[tried]
+        if loss is None:
+            loss = scores.dedicated(graph, effects)
+        without = graph.copy()
+        without[pairs.cause[tried], effects] = False
+        gain = loss[effects] + price[effects] - (left_out := scores.dedicated(without, effects))[effects]
+        for pair, effect, better in zip(tried, effects, gain, strict=True):
+            if better > 0:
+                graph[pairs.cause[pair], effect] = False
+                loss[effect] = left_out[effect]
+                # What seemed needed beside that parent may not be needed without it.
+                confirmed[pairs.pairs_into(effect)] = ~open_pairs[pairs.pairs_into(effect)]
+                yield Move(-float(better), "delete", int(pair))
+            else:
+                confirmed[pair] = True
+
+
+def _least_evidence(pairs: Candidates, adjacency: Mask, settings: Settings) -> float:
+    """Nats that one edge must gain over all rows, besides the sparsity cost per row."""
+    joinable = pairs.n_pairs - np.count_nonzero(pairs.reverse >= 0) / 2
+    joined = np.count_nonzero(adjacency)
+    return max(0.0, settings.edge_evidence + float(np.log((joinable - joined + 1) / (joined + 1))))

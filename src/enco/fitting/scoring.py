@@ -1,0 +1,102 @@
+"""Scores for the refinement: networks that learn from interventional rows too, judged on rows they never saw.
+
+While orientations are open, the networks of a fit must not see interventions: what an anticausal network would learn
+from them is exactly what gives it away. Once there is a graph to refine, the question is another one, how well does
+each variable's own mechanism explain *all* rows in which the variable was left free, and interventional rows are the
+best to learn that from: they reach where observational rows do not (continuous variables pushed to the edge of their
+range), and there are often more of them. So the rows of every regime are split in halves; one set of networks learns
+from all observational rows and one half, and is judged on the other half, and a second set the other way round.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enco.conditionals.base import ConditionalModel
+from enco.data import Regime
+from enco.settings import Settings
+
+__all__ = ["CrossFit"]
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Rows = NDArray[np.int64]
+
+MOST_TOGGLES = 200_000_000  # of one look at all pairs; beyond this, fewer rows of each regime are judged
+MOST_ROWS = 50_000  # interventional rows that one set of networks learns from
+
+USUAL = 0.9  # presence of the edges of the graph in the training of networks that must also answer "what if not?"
+UNUSUAL = 0.15  # presence of all other candidates
+
+
+class CrossFit:
+    """Two sets of networks, each judged on the half of the interventional rows that the other learned from.
+
+    Parameters
+    ----------
+    model : ConditionalModel
+        Its weights are where both sets begin.
+    regimes : sequence of Regime
+    settings : Settings
+    """
+
+    def __init__(self, model: ConditionalModel, regimes: Sequence[Regime], settings: Settings) -> None:
+        self.pairs = model.candidates
+        self._regimes = regimes
+        self._settings = settings
+        n_rows = sum(regime.n_rows for regime in regimes)
+        judged = MOST_TOGGLES / max(1, self.pairs.n_pairs * n_rows)
+        rng = np.random.default_rng(0)  # which half a row is in is no part of the fit's randomness
+        halves = [np.array_split(rng.permutation(regime.n_rows), 2) for regime in regimes]
+        self._models, self._rows = [], []
+        for mine, other in ((0, 1), (1, 0)):
+            learned = [_some(half[mine], 2 * MOST_ROWS / n_rows) for half in halves]
+            more = list(zip(regimes, learned, strict=True))
+            self._models.append(model.extended(more, settings.refine_rate, settings.patience))
+            self._rows.append([_some(half[other], judged) for half in halves])
+        self._weight = [regime.n_rows / max(1, sum(len(r[k]) for r in self._rows)) for k, regime in enumerate(regimes)]
+        targeted = np.array([np.isin(np.arange(self.pairs.n_variables), regime.targets) for regime in regimes])
+        # Rows that leave each variable free, [N].
+        self.free_rows = (~targeted).T @ np.array([float(regime.n_rows) for regime in regimes])
+
+    def train(self, graph: Mask) -> None:
+        """Train around a graph: its edges are usually there, other candidates now and then."""
+        present = graph[self.pairs.cause, self.pairs.effect]
+        for model in self._models:
+            model.fit(np.where(present, USUAL, UNUSUAL), self._settings.refine_steps)
+
+    def toggles(self, graph: Mask, variables: Mask) -> Floats:
+        """Change of the summed loss by having each edge into some variables rather than not, nats, [P]."""
+        present = graph[self.pairs.cause, self.pairs.effect].astype(np.float64)
+        wanted = variables[self.pairs.effect]
+        total = np.zeros(self.pairs.n_pairs)
+        for model, halves in zip(self._models, self._rows, strict=True):
+            for regime, rows, weight in zip(self._regimes, halves, self._weight, strict=True):
+                if len(rows):
+                    delta = model.edge_effects(regime, rows, present, wanted)
+                    total += np.nan_to_num(delta) * len(rows) * weight
+        return total
+
+    def dedicated(self, graph: Mask, variables: NDArray[np.int64]) -> Floats:
+        """Sum the losses of some variables by networks first trained for exactly these parents, nats, [N].
+
+        They are copies, trained with more patience: each answers one question, and that one well.
+        """
+        present = graph[self.pairs.cause, self.pairs.effect]
+        total = np.zeros(self.pairs.n_variables)
+        for model, halves in zip(self._models, self._rows, strict=True):
+            expert = model.extended([], self._settings.refine_rate, self._settings.refine_patience)
+            expert.fit(present.astype(np.float64), self._settings.refine_steps, variables)
+            for regime, rows, weight in zip(self._regimes, halves, self._weight, strict=True):
+                if len(rows):
+                    loss = expert.graph_losses(regime, rows, present[None])[0] * len(rows) * weight
+                    loss[list(regime.targets)] = 0.0
+                    total += loss
+        return total
+
+
+def _some(rows: Rows, share: float) -> Rows:
+    """At most a share of the rows, but at least one; sorted, so that reading stays sequential."""
+    count = min(len(rows), max(1, int(len(rows) * share)))
+    return np.sort(rows[:count]).astype(np.int64)

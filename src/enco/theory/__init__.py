@@ -1,0 +1,34 @@
+"""The convergence conditions of the paper, checked exactly on a known model (Theorem 3.1, Appendix B).
+
+Start with `check_conditions`; `check_data` says what can be said from data without a model.
+
+- `elimination`: exact marginals under all interventions at once
+- `tables`: probabilities from a model or from rows
+- `scores`: how well every set of parents predicts a variable
+- `scopes`: which parent sets are examined
+- `search`: smallest and largest gains over them
+- `conditions`: the conditions, pair by pair
+- `evidence`: what rows can be expected to say
+- `gains`, `records`, `report`, `text`: the outcome
+- `data_check`, `data_report`: what data say without a model
+"""
+
+from enco.theory.conditions import BUDGET, check_conditions
+from enco.theory.data_check import check_data
+from enco.theory.data_report import DataReport
+from enco.theory.gains import Gain, GainRange
+from enco.theory.records import PairCheck, ParentSetCheck, SpuriousCheck
+from enco.theory.report import TheoryReport
+
+__all__ = [
+    "BUDGET",
+    "DataReport",
+    "Gain",
+    "GainRange",
+    "PairCheck",
+    "ParentSetCheck",
+    "SpuriousCheck",
+    "TheoryReport",
+    "check_conditions",
+    "check_data",
+]

@@ -113,7 +113,8 @@ class FusedConditionals:
     ) -> "FusedConditionals":
         """Copy the model, with its weights; the copy trains on these rows too, where they leave a variable free.
 
-        Its Adam moments, step counters and random streams start anew. Of the new rows, too, some are held out.
+        Its Adam moments and step counters start anew, its random streams where the model has them now. Of the new rows,
+        too, some are held out.
         """
         copy = FusedConditionals.__new__(FusedConditionals)
         copy.__dict__.update(self.__dict__)

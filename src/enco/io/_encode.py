@@ -160,7 +160,8 @@ def _reals(name: str, cells: NDArray[Any], locate: Locate) -> NDArray[np.float32
                 f"variable {name!r} holds {cells[row]} in {locate(row)}, too large for single precision: rescale it"
             )
         raise MissingCellsError(name, row, cells[row], int(wrong.sum()))
-    if len(cells) and np.abs(reals - cells).max() > 0.5 * np.ptp(cells) > 0:
+    exact = cells.astype(np.float64)
+    if len(exact) and np.abs(reals - exact).max() > 0.5 * np.ptp(exact) > 0:
         raise DataError(
             f"variable {name!r} varies so little around {cells[0]:.6g} that single precision cannot hold it: "
             "subtract a constant from it first"

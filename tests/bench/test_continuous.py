@@ -1,7 +1,7 @@
 """Benchmarks of continuous and mixed graphs on tiny problems: what they draw, record and print."""
 
 import json
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -49,7 +49,6 @@ def test_records_and_resumes(tmp_path, capsys, monkeypatch, command, title):
     assert f"{out} holds 2 of 2 graphs already" in again.err
 
 
-@pytest.mark.skipif("density" not in {field.name for field in fields(Settings)}, reason="there is one density only")
 def test_the_density_is_a_setting(tmp_path):
     out = tmp_path / "records.jsonl"
     command = ["bench", "continuous", "--mechanisms", "linear", *SMALL, "--out", str(out)]

@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 
 from enco.errors import SettingsError
 
-__all__ = ["DensityName", "EngineName", "EstimatorName", "Settings"]
+__all__ = ["DensityName", "EngineName", "EstimatorName", "Settings", "check_setting"]
 
 EstimatorName = Literal["paired", "independent", "reinforce"]
 EngineName = Literal["auto", "fused", "torch"]
@@ -83,7 +83,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         for setting in fields(self):
-            _check(setting.name, setting.type, getattr(self, setting.name))
+            check_setting(setting.name, setting.type, getattr(self, setting.name))
 
     @classmethod
     def parse(cls, **texts: str) -> "Settings":
@@ -125,7 +125,8 @@ _AT_LEAST_ZERO = {
 _BELOW = {"held_out": 0.5, "settled_margin": 0.5, "least_orientation": 1.0}
 
 
-def _check(name: str, kind: Any, value: Any) -> None:
+def check_setting(name: str, kind: Any, value: Any) -> None:
+    """Raise a `SettingsError` unless the value is of the kind, and in the range, that a setting of this name has."""
     number: Any = value  # Real and Integral promise no comparison to the type checker
     if not isinstance(kind, type):
         if value not in get_args(kind):

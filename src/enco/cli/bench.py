@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from enco.settings import Settings
 
 __all__ = ["bench"]
+
+SomeProblem = TypeVar("SomeProblem", bound="Simulation")
 
 bench = typer.Typer(rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]})
 
@@ -119,19 +122,15 @@ def structures(
     from enco.cli.fit import _settings
 
     settings = _settings(set_ or [])
-    problems = [
-        Problem(
-            structure=structure,
-            seed=seed,
-            variables=variables,
-            rows=rows,
-            interventional_rows=interventional_rows,
-            interventions=variables if interventions is None else interventions,
-            mechanism=mechanism,
-        )
-        for structure in _names(structures) or PAPER_STRUCTURES
-        for seed in range(first_seed, first_seed + graphs)
-    ]
+    problems = _problems(
+        Problem,
+        {"structure": _names(structures) or PAPER_STRUCTURES, "seed": range(first_seed, first_seed + graphs)},
+        variables=variables,
+        rows=rows,
+        interventional_rows=interventional_rows,
+        interventions=interventions,
+        mechanism=mechanism,
+    )
     typer.echo(structures_table(problems[0], _learn(problems, settings, threads=threads, out=out)))
 
 
@@ -163,19 +162,15 @@ def continuous(
     """  # noqa: D301
     from enco.bench.continuous import CONTINUOUS_MECHANISMS, ContinuousProblem
 
-    problems = [
-        ContinuousProblem(
-            mechanism=mechanism,
-            seed=seed,
-            variables=variables,
-            edges_per_variable=edges_per_variable,
-            rows=rows,
-            interventional_rows=interventional_rows,
-            interventions=variables if interventions is None else interventions,
-        )
-        for mechanism in _names(mechanisms) or CONTINUOUS_MECHANISMS
-        for seed in range(first_seed, first_seed + graphs)
-    ]
+    problems = _problems(
+        ContinuousProblem,
+        {"mechanism": _names(mechanisms) or CONTINUOUS_MECHANISMS, "seed": range(first_seed, first_seed + graphs)},
+        variables=variables,
+        edges_per_variable=edges_per_variable,
+        rows=rows,
+        interventional_rows=interventional_rows,
+        interventions=interventions,
+    )
     _learn_continuous(problems, density, set_, threads=threads, out=out)
 
 
@@ -207,21 +202,17 @@ def mixed(
     """  # noqa: D301
     from enco.bench.continuous import CONTINUOUS_MECHANISMS, MixedProblem
 
-    problems = [
-        MixedProblem(
-            mechanism=mechanism,
-            seed=seed,
-            variables=variables,
-            categories=categories,
-            categorical_share=categorical_share,
-            edges_per_variable=edges_per_variable,
-            rows=rows,
-            interventional_rows=interventional_rows,
-            interventions=variables if interventions is None else interventions,
-        )
-        for mechanism in _names(mechanisms) or CONTINUOUS_MECHANISMS
-        for seed in range(first_seed, first_seed + graphs)
-    ]
+    problems = _problems(
+        MixedProblem,
+        {"mechanism": _names(mechanisms) or CONTINUOUS_MECHANISMS, "seed": range(first_seed, first_seed + graphs)},
+        variables=variables,
+        categories=categories,
+        categorical_share=categorical_share,
+        edges_per_variable=edges_per_variable,
+        rows=rows,
+        interventional_rows=interventional_rows,
+        interventions=interventions,
+    )
     _learn_continuous(problems, density, set_, threads=threads, out=out)
 
 
@@ -316,6 +307,19 @@ def gradient_variance(
 def _names(texts: list[str] | None) -> list[str]:
     """Take comma-separated names apart; each counts once."""
     return list(dict.fromkeys(name.strip() for text in texts or [] for name in text.split(",") if name.strip()))
+
+
+def _problems(
+    kind: Callable[..., SomeProblem],
+    axes: Mapping[str, Iterable[Any]],
+    *,
+    variables: int,
+    interventions: int | None,
+    **shared: Any,
+) -> list[SomeProblem]:
+    """Combine what the problems of a benchmark differ in; interventions are on all variables unless said otherwise."""
+    shared |= {"variables": variables, "interventions": variables if interventions is None else interventions}
+    return [kind(**dict(zip(axes, values, strict=True)), **shared) for values in product(*axes.values())]
 
 
 def _learn_continuous(

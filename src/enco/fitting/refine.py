@@ -81,8 +81,7 @@ def refine(
     for _ in range(settings.refine_rounds):  # the networks follow the graph
         scores.train(graph)
         done += _search(graph, scores, price, movable)
-    if continuous.any():
-        done += _challenge(graph, scores, price, movable & continuous[scores.pairs.effect])
+    done += _challenge(graph, scores, price, movable & continuous[scores.pairs.effect])
     return graph, done
 
 

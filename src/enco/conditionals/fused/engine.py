@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -78,6 +79,8 @@ class FusedConditionals:
         numeric = self._numeric.view(bool)
         self._center[numeric] = unit.center[self._slot[numeric]]
         self._scale[numeric] = unit.scale[self._slot[numeric]]
+        # A constant column has scale 0 and stays at value 0.
+        self._inverse_scale = np.divide(1.0, self._scale, out=np.zeros_like(self._scale), where=self._scale > 0)
         self.weights = _initial_weights(self.layout, candidates, rng)
         self.first = np.zeros_like(self.weights)
         self.second = np.zeros_like(self.weights)
@@ -116,18 +119,17 @@ class FusedConditionals:
         Its Adam moments and step counters start anew, its random streams where the model has them now. Of the new rows,
         too, some are held out.
         """
-        copy = FusedConditionals.__new__(FusedConditionals)
-        copy.__dict__.update(self.__dict__)
-        copy.settings = replace(self.settings, learning_rate=learning_rate, patience=patience)
-        copy.weights = self.weights.copy()
-        copy.first, copy.second = np.zeros_like(self.first), np.zeros_like(self.second)
-        copy.counters = np.zeros_like(self.counters)
-        copy.streams = self.streams.copy()
+        other = copy(self)
+        other.settings = replace(self.settings, learning_rate=learning_rate, patience=patience)
+        other.weights = self.weights.copy()
+        other.first, other.second = np.zeros_like(self.first), np.zeros_like(self.second)
+        other.counters = np.zeros_like(self.counters)
+        other.streams = self.streams.copy()
         rng = np.random.default_rng(0)
         for regime, those in rows:
             train, held = split_rows(len(those), self.settings.held_out, rng)
-            copy._training = [*copy._training, (regime, those[train], those[held])]
-        return copy
+            other._training = [*other._training, (regime, those[train], those[held])]
+        return other
 
     def edge_effects(
         self, regime: Regime, rows: NDArray[np.int64], edge_probability: Floats, wanted: NDArray[np.bool_]
@@ -198,9 +200,7 @@ class FusedConditionals:
         return block, *shape, layout.table_row[pairs], numeric
 
     def _table(self, regime: Regime) -> Table:
-        # A constant column has scale 0 and stays at value 0.
-        inverse = np.divide(1.0, self._scale, out=np.zeros_like(self._scale), where=self._scale > 0)
-        return Table(regime.codes, regime.reals, self._slot, self._numeric, self._center, inverse)
+        return Table(regime.codes, regime.reals, self._slot, self._numeric, self._center, self._inverse_scale)
 
     def _gather(
         self, regime: Regime, rows: NDArray[np.int64], j: int
@@ -217,11 +217,9 @@ class FusedConditionals:
         self, parts: list[tuple[Regime, NDArray[np.int64]]], j: int
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         blocks = [self._gather(regime, rows, j) for regime, rows in parts]
-        return (
-            (np.concatenate([x for x, _ in blocks]), np.concatenate([y for _, y in blocks]))
-            if len(blocks) > 1
-            else blocks[0]
-        )
+        if len(blocks) == 1:  # observational rows alone, in every stage but refinement: no second copy
+            return blocks[0]
+        return np.concatenate([x for x, _ in blocks]), np.concatenate([y for _, y in blocks])
 
     def _run(self, task: Callable[[Any], None], items: Iterable[Any]) -> None:
         if self.n_jobs == 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -124,18 +125,17 @@ class TorchConditionals:
         """Copy the model, with its weights; the copy trains on these rows too, where they leave a variable free."""
         from enco.conditionals.torch.banks import build_banks
 
-        copy = TorchConditionals.__new__(TorchConditionals)
-        copy.__dict__.update(self.__dict__)
-        copy.settings = replace(self.settings, learning_rate=learning_rate, patience=patience)
+        other = copy(self)
+        other.settings = replace(self.settings, learning_rate=learning_rate, patience=patience)
         rng = np.random.default_rng(0)
         splits = [(regime, those, *split_rows(len(those), self.settings.held_out, rng)) for regime, those in rows]
-        copy._train = self._columns.join(self._train, [(regime, those[train]) for regime, those, train, _ in splits])
-        copy._held = self._columns.join(self._held, [(regime, those[held]) for regime, those, _, held in splits])
+        other._train = self._columns.join(self._train, [(regime, those[train]) for regime, those, train, _ in splits])
+        other._held = self._columns.join(self._held, [(regime, those[held]) for regime, those, _, held in splits])
         with _one_thread_each():
-            copy.banks = build_banks(self.candidates, self._columns, copy.settings, BANK, rng)
-            for new, old in zip(copy.banks, self.banks, strict=True):
+            other.banks = build_banks(self.candidates, self._columns, other.settings, BANK, rng)
+            for new, old in zip(other.banks, self.banks, strict=True):
                 new.weights.copy_(old.weights)
-        return copy
+        return other
 
     def edge_effects(
         self, regime: Regime, rows: NDArray[np.int64], edge_probability: Floats, wanted: NDArray[np.bool_]

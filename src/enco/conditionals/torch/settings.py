@@ -1,12 +1,11 @@
 """How the networks of the PyTorch engine look and train."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from math import isfinite
-from typing import Any, TypeAlias, get_args
+from dataclasses import dataclass, fields
+from typing import Any, TypeAlias
 
 from enco.errors import SettingsError
-from enco.settings import DensityName
+from enco.settings import DensityName, check_setting
 
 __all__ = ["DensityName", "NetworkFactory", "TorchSettings"]
 
@@ -41,22 +40,9 @@ class TorchSettings:
     network: NetworkFactory | None = None  # a user's own module instead of the built-in network
 
     def __post_init__(self) -> None:
-        for name in ("hidden", "layers", "batch", "check_every", "patience"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise SettingsError(f"setting {name} must be a whole number, 1 or larger, got {value!r}")
-        for name in ("learning_rate", "weight_decay", "held_out"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
-                raise SettingsError(f"setting {name} must be a number, got {value!r}")
-            if value < 0 or (value == 0 and name != "weight_decay"):
-                least = "at least 0" if name == "weight_decay" else "positive"
-                raise SettingsError(f"setting {name} must be {least}, got {value!r}")
-        if self.held_out >= 0.5:
-            raise SettingsError(f"setting held_out must be below 0.5, got {self.held_out!r}")
-        if self.density not in get_args(DensityName):
-            names = ", ".join(get_args(DensityName))
-            raise SettingsError(f"setting density must be one of {names}, got {self.density!r}")
+        for setting in fields(self):
+            if setting.name not in ("device", "network"):  # the device is checked where it is looked for
+                check_setting(setting.name, setting.type, getattr(self, setting.name))
         if self.network is not None and not callable(self.network):
             raise SettingsError(
                 "setting network must be a function of (n_inputs, n_outputs) that returns an nn.Module, "

@@ -1,8 +1,9 @@
-"""How much memory this process has used."""
+"""How much memory this process has used, and how much there is."""
 
 import sys
+from pathlib import Path
 
-__all__ = ["peak_memory"]
+__all__ = ["available_memory", "peak_memory"]
 
 
 def peak_memory() -> int | None:
@@ -19,3 +20,31 @@ def peak_memory() -> int | None:
         return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return int(peak) if sys.platform == "darwin" else 1024 * int(peak)
+
+
+def available_memory() -> int | None:
+    """Bytes that this process can still take without swapping; None where the system does not say.
+
+    Examples
+    --------
+    >>> (available_memory() or 2**20) >= 2**20
+    True
+    """
+    limits = [_of_the_machine(Path("/proc/meminfo")), _of_the_container(Path("/sys/fs/cgroup"))]
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
+def _of_the_machine(meminfo: Path) -> int | None:
+    try:
+        lines = meminfo.read_text().splitlines()
+        return next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration, ValueError, IndexError):
+        return None
+
+
+def _of_the_container(group: Path) -> int | None:
+    """Read what a container or a batch system leaves (cgroup version 2)."""
+    try:
+        return int((group / "memory.max").read_text()) - int((group / "memory.current").read_text())
+    except (OSError, ValueError):  # no such group, or "max": no limit
+        return None

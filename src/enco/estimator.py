@@ -10,7 +10,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 
@@ -25,7 +25,7 @@ from enco.io._targets import resolve_targets
 from enco.io.frames import is_frame, open_frame
 from enco.knowledge import Knowledge
 from enco.result import Result
-from enco.settings import DensityName, EngineName, EstimatorName, Settings
+from enco.settings import CandidateRule, DensityName, EngineName, EstimatorName, Settings
 
 __all__ = ["ENCO"]
 
@@ -51,6 +51,9 @@ class ENCO(BaseEstimator):
     density : {"gaussian", "dsf", "spline"}
         Of continuous variables given their parents: normal, deep sigmoidal flow, neural spline flow. Flows need
         ``pip install "enco[torch]"``.
+    candidates : {"auto", "all", "screen"} or bool [N, N]
+        Pairs to consider: all of them, those that a test of dependence leaves (see `enco.screening`), or a mask of your
+        own, row = cause. "auto" is "all" for up to 150 variables and "screen" for more.
     network : callable, optional
         A network of your own: called with (n_inputs, n_outputs) for every variable, returns a `torch.nn.Module`.
     settings : dict or Settings, optional
@@ -105,6 +108,7 @@ class ENCO(BaseEstimator):
         hidden: int = Settings.hidden,
         engine: EngineName = Settings.engine,
         density: DensityName = Settings.density,
+        candidates: CandidateRule | ArrayLike = Settings.candidates,
         network: NetworkFactory | None = None,
         settings: Mapping[str, Any] | Settings | None = None,
         knowledge: Knowledge | None = None,
@@ -118,6 +122,7 @@ class ENCO(BaseEstimator):
         self.hidden = hidden
         self.engine = engine
         self.density = density
+        self.candidates = candidates
         self.network = network
         self.settings = settings
         self.knowledge = knowledge
@@ -171,7 +176,13 @@ class ENCO(BaseEstimator):
         data = _data(X, targets)
         started = time.perf_counter()
         discovery = Discovery(
-            data, settings=settings, knowledge=self.knowledge, seed=seed, n_jobs=n_jobs, network=self.network
+            data,
+            settings=settings,
+            knowledge=self.knowledge,
+            seed=seed,
+            n_jobs=n_jobs,
+            network=self.network,
+            candidates=None if isinstance(self.candidates, str) else _candidate_mask(self.candidates, data.n_variables),
         )
         discovery.run(on_epoch=_write_line if self.verbose else lambda discovery: None)
         seconds = time.perf_counter() - started
@@ -213,7 +224,7 @@ class ENCO(BaseEstimator):
         for name in given:
             if name not in known:
                 raise SettingsError(f"there is no setting {name!r}; choose from {', '.join(sorted(known))}")
-        for name in _DIRECT:
+        for name in (*_DIRECT, *(["candidates"] if isinstance(self.candidates, str) else [])):
             direct, other = getattr(self, name), given.get(name, known[name])
             if direct != other and known[name] not in (direct, other):
                 raise SettingsError(
@@ -221,6 +232,16 @@ class ENCO(BaseEstimator):
                 )
             given[name] = other if direct == known[name] else direct
         return Settings(**given)
+
+
+def _candidate_mask(candidates: ArrayLike, n_variables: int) -> NDArray[np.bool_]:
+    mask = np.asarray(candidates)
+    if mask.shape != (n_variables, n_variables) or mask.dtype.kind not in "biuf":
+        raise SettingsError(
+            f"candidates must be 'auto', 'all', 'screen' or a mask of {n_variables} x {n_variables} entries, row = "
+            f"cause; got {f'an array of shape {mask.shape}' if mask.ndim else repr(candidates)}"
+        )
+    return mask.astype(bool)
 
 
 def _seed(random_state: Any) -> int:

@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
@@ -17,7 +18,7 @@ from enco._version import __version__
 from enco.candidates import Candidates
 from enco.data import InterventionalData
 from enco.errors import FileFormatError
-from enco.fitting.loop import Discovery, EpochRecord
+from enco.fitting.loop import Discovery, EpochRecord, Progress
 from enco.fitting.refine import Move
 from enco.graphs.dag import topological_order
 from enco.graphs.order import AcyclicResult, acyclic
@@ -100,6 +101,7 @@ class Result:
         seconds: float,
         seed: int,
         knowledge: Knowledge | None = None,
+        on_progress: Callable[[Progress], None] = lambda progress: None,
     ) -> "Result":
         """Take the graph out of a fit and make it acyclic.
 
@@ -113,6 +115,8 @@ class Result:
             How long it took so far; the order step and the refinement are added.
         seed : int
         knowledge : Knowledge, optional
+        on_progress : callable, optional
+            Called while the refinement goes on.
 
         Examples
         --------
@@ -132,7 +136,7 @@ class Result:
         # Where there is a cycle, the data next to its edges say where to cut; theta decides what they leave open.
         preference = theta + _mirrored(pairs.dense(discovery.orientation_evidence()), gamma)
         ordered = acyclic(raw, _with_firm_requirements(gamma, theta, preference), names=names)
-        final, moves = discovery.refine(ordered.adjacency)
+        final, moves = discovery.refine(ordered.adjacency, on_progress)
 
         place = np.argsort(column)  # of each column of the data among the names in alphabetical order
         to_columns = np.ix_(place, place)

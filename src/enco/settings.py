@@ -7,11 +7,12 @@ from typing import Any, Literal, get_args
 
 from enco.errors import SettingsError
 
-__all__ = ["DensityName", "EngineName", "EstimatorName", "Settings", "check_setting"]
+__all__ = ["CandidateRule", "DensityName", "EngineName", "EstimatorName", "Settings", "check_setting"]
 
 EstimatorName = Literal["paired", "independent", "reinforce"]
 EngineName = Literal["auto", "fused", "torch"]
 DensityName = Literal["gaussian", "dsf", "spline"]
+CandidateRule = Literal["auto", "all", "screen"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,11 +43,14 @@ class Settings:
     distant_theta_factor: float = 0.1  # times theta_rate for pairs never next to an intervention (Appendix C.4)
     estimator: EstimatorName = "paired"
     graph_samples: int = 100  # K, for the estimators that score whole graphs
+    candidates: CandidateRule = "auto"  # pairs to consider; "auto" is "all", and "screen" for many variables
+    rest_rate: float = 0.2  # share of the graph steps that look at settled pairs, in problems of many pairs
 
     # Orientations first, then existence (the order of the convergence proof; gamma-freezing, Appendix C.2)
     orientation_epochs: int = 2  # epochs that move theta only
     first_orientation_passes: int = 10  # passes over all regimes in each of them
     orientation_passes: int = 2  # theta-only passes before the G steps of a later epoch
+    orientation_batch: int = 256  # rows of each regime in such a pass
 
     # What the networks train on (not in the paper): evidence on an edge needs networks that know both of its states
     least_orientation: float = 0.3  # parents are drawn as if sigmoid(theta) were at least this
@@ -145,7 +149,7 @@ def check_setting(name: str, kind: Any, value: Any) -> None:
         raise SettingsError(f"setting {name} must be positive, got {value!r}")
     if number >= _BELOW.get(name, float("inf")):
         raise SettingsError(f"setting {name} must be below {_BELOW[name]}, got {value!r}")
-    if name in {"largest_presence", "settled_share"} and number > 1:
+    if name in {"largest_presence", "rest_rate", "settled_share"} and number > 1:
         raise SettingsError(f"setting {name} must be at most 1, got {value!r}")
 
 

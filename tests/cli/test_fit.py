@@ -75,7 +75,9 @@ def test_writes_the_result_and_says_so(folder, capsys):
     result = Result.load("new/out")
     assert lines["edges"].split(",")[0] == str(result.n_edges)
     assert lines["time"].endswith(f", {len(result.history)} epochs")
-    epochs = printed.err.splitlines()
+    assert lines["pairs"] == "42 of 42, all that knowledge leaves open"
+    *epochs, last = printed.err.splitlines()
+    assert last == "refining the graph by single edges"
     assert len(epochs) == len(result.history)
     assert epochs[-1].startswith(f"epoch {len(epochs)}/6  ")
     assert "edges, " in epochs[-1]
@@ -255,6 +257,15 @@ def test_a_fit_with_flows_continues_to_the_same_bits(folder, monkeypatch):
     assert content(folder / "plain") == content(folder / "out")
 
 
+def test_candidate_pairs_can_be_screened(folder, capsys):
+    assert fit("--candidates", "screen") == 0
+    pairs = dict(line.split(None, 1) for line in capsys.readouterr().out.splitlines())["pairs"]
+    assert pairs.endswith(" of 42, screened by tests of dependence")
+    assert Result.load("out").settings["candidates"] == "screen"
+    assert fit("--candidates", "few", out="other") == 2
+    assert "setting candidates must be one of auto, all, screen, got 'few'" in capsys.readouterr().err
+
+
 def test_ctrl_c_during_the_refinement(folder, capsys, monkeypatch):
     """All epochs are done; the same command with --resume refines the graph again."""
     from enco.fitting.loop import Discovery
@@ -262,13 +273,15 @@ def test_ctrl_c_during_the_refinement(folder, capsys, monkeypatch):
     assert fit(out="plain") == 0
     capsys.readouterr()
 
-    def stop(discovery, adjacency):
+    def stop(discovery, adjacency, on_progress):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
         patch.setattr(Discovery, "refine", stop)
         assert fit() == 130
-    assert capsys.readouterr().err.splitlines()[-1] == "error: interrupted"
+    advice, error = capsys.readouterr().err.splitlines()[-2:]
+    assert "the same command with --resume" in advice
+    assert error == "error: interrupted"
     assert names_in(folder / "out") == ["checkpoint.npz"]
     assert fit("--resume") == 0
     assert content(folder / "plain") == content(folder / "out")

@@ -331,7 +331,7 @@ def test_an_absent_parent_is_an_average_one():
     layout, pairs = model.layout, model.candidates
     for k in range(pairs.n_pairs):
         block = model.weights[layout.start[pairs.effect[k]] : layout.start[pairs.effect[k] + 1]]
-        train = model._training[0][1]
+        train = model._training[0].train
         codes = data.observational.codes[train, pairs.cause[k]]
         rows = block.reshape(-1, layout.hidden)[layout.table_row[k] + codes.astype(int)]
         np.testing.assert_allclose(rows.mean(axis=0), 0.0, atol=1e-5)
@@ -604,7 +604,7 @@ def test_a_constant_continuous_column():
     assert np.abs(found[1]).max() < 0.05  # it explains nothing
     assert np.isfinite(found).all()
     # Its value is 0 in every row: as a parent it is only there or not.
-    values, _ = model._gather(data.observational, rows, 0)
+    values, _ = model._gather(model._table(data.observational), rows, 0)
     assert not values[:, 0].any()
 
 

@@ -48,7 +48,7 @@ class Tables:
         self.copies.append((learning_rate, patience))
         return self
 
-    def fit(self, edge_probability, steps, variables=None):
+    def fit(self, edge_probability, steps, variables=None, on_progress=print):
         self.trained.append((edge_probability.copy(), steps, variables))
 
     def edge_effects(self, regime, rows, edge_probability, wanted):

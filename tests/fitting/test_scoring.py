@@ -34,7 +34,7 @@ class Spy:
         self.copies.append(copy)
         return copy
 
-    def fit(self, edge_probability, steps, variables=None):
+    def fit(self, edge_probability, steps, variables=None, on_progress=print):
         self.trained.append((edge_probability.copy(), steps, variables))
 
     def edge_effects(self, regime, rows, edge_probability, wanted):

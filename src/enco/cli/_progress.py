@@ -39,7 +39,7 @@ def watch(first_epoch: int, max_epochs: int) -> Iterator[Watcher]:
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield Watcher(_write_line, lambda progress: None)
+        yield Watcher(_write_line, _announce_refinement())
         return
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
@@ -49,6 +49,9 @@ def watch(first_epoch: int, max_epochs: int) -> Iterator[Watcher]:
         task = bar.add_task(_epoch(first_epoch + 1, max_epochs), total=max_epochs, completed=first_epoch, state="")
 
         def on_progress(progress: Progress) -> None:
+            if progress.stage == "refinement":
+                bar.update(task, completed=progress.fraction, total=1.0, description="refining")
+                return
             done = progress.epoch + _STAGES.get(progress.stage, 0.0) + 0.5 * progress.fraction
             bar.update(task, completed=done, description=_epoch(progress.epoch + 1, max_epochs))
 
@@ -61,6 +64,18 @@ def watch(first_epoch: int, max_epochs: int) -> Iterator[Watcher]:
 def _write_line(discovery: Discovery) -> None:
     last = discovery.history[-1]
     typer.echo(f"{_epoch(last.epoch, discovery.settings.max_epochs)}  {_state(last)}", err=True)
+
+
+def _announce_refinement() -> Callable[[Progress], None]:
+    """One line when the refinement begins, and none after it."""
+    announced: list[str] = []
+
+    def on_progress(progress: Progress) -> None:
+        if progress.stage == "refinement" and not announced:
+            announced.append(progress.stage)
+            typer.echo("refining the graph by single edges", err=True)
+
+    return on_progress
 
 
 def _epoch(epoch: int, max_epochs: int) -> str:

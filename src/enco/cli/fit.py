@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from enco.data import InterventionalData
     from enco.fitting.checkpoint import Identity
     from enco.fitting.loop import Discovery
+    from enco.knowledge import Knowledge
     from enco.result import Result
     from enco.settings import Settings
 
@@ -43,6 +44,13 @@ def fit(
     threads: Annotated[int | None, typer.Option(min=1, help="Threads to use.", show_default="one per core")] = None,
     knowledge: Annotated[
         Path | None, typer.Option(help="TOML file with required and forbidden edges, tiers, roots, leaves.")
+    ] = None,
+    candidates: Annotated[
+        str | None,
+        typer.Option(
+            help="Pairs to consider: all, screen (those that a test of dependence leaves) or auto.",
+            show_default="auto: screen above 150 variables",
+        ),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue a fit that was interrupted.")] = False,
     force: Annotated[
@@ -72,10 +80,11 @@ def fit(
       enco fit screen.csv --target-column guide --control non-targeting --knowledge known.toml --out result
       enco fit data.npz --set sparsity=0.01 --set max_epochs=50 --seed 3 --out result
       enco fit data.npz --out result --resume
+      enco fit thousand.npz --candidates screen --out result
     """  # noqa: D301 - a real backspace keeps the lines of the paragraph apart
     from enco._result_files import is_complete
 
-    settings = _settings(set_ or [])
+    settings = _settings([*(set_ or []), *([] if candidates is None else [f"candidates={candidates}"])])
     _check_folder(out, resume=resume, force=force)
     if resume and is_complete(out):
         _report_finished(out, as_json=as_json)
@@ -86,7 +95,6 @@ def fit(
     from enco.fitting.loop import Discovery
     from enco.io import read_data
     from enco.knowledge import Knowledge
-    from enco.result import Result
 
     read = read_data(data, target_column, control=control or None, separator=separator)
     known = None if knowledge is None else Knowledge.from_toml(knowledge)
@@ -97,8 +105,7 @@ def fit(
 
     identity = Identity.of(read, settings, knowledge=known, seed=seed)
     with _stopped_like_ctrl_c():
-        seconds = _run(discovery, out, identity=identity, resume=resume)
-        result = Result.from_discovery(discovery, read, seconds=seconds, seed=seed, knowledge=known)
+        result = _run(discovery, read, out, identity=identity, resume=resume, seed=seed, knowledge=known)
         result.save(out, overwrite=True)
         (out / CHECKPOINT).unlink(missing_ok=True)
     _report(result, out, as_json=as_json)
@@ -134,10 +141,20 @@ def _check_folder(out: Path, *, resume: bool, force: bool) -> None:
         raise EncoError(f"{out} holds an unfinished fit: continue it with --resume, or replace it with --force")
 
 
-def _run(discovery: Discovery, out: Path, *, identity: Identity, resume: bool) -> float:
-    """Run a fit to its end with a checkpoint after every epoch; return the seconds it took, interruptions excluded."""
+def _run(
+    discovery: Discovery,
+    data: InterventionalData,
+    out: Path,
+    *,
+    identity: Identity,
+    resume: bool,
+    seed: int,
+    knowledge: Knowledge | None,
+) -> Result:
+    """Run a fit to its end with a checkpoint after every epoch; its seconds exclude interruptions."""
     from enco.cli._progress import watch
     from enco.fitting.checkpoint import read_checkpoint, write_checkpoint
+    from enco.result import Result
 
     before = 0.0
     if resume and (out / CHECKPOINT).exists():
@@ -162,13 +179,20 @@ def _run(discovery: Discovery, out: Path, *, identity: Identity, resume: bool) -
                 watcher.on_epoch(fit)
 
             discovery.run(on_epoch, watcher.on_progress)
+            return Result.from_discovery(
+                discovery,
+                data,
+                seconds=seconds(),
+                seed=seed,
+                knowledge=knowledge,
+                on_progress=watcher.on_progress,
+            )
     except KeyboardInterrupt:
         typer.echo(
             f"stopped after epoch {discovery.epoch}; the same command with --resume (and without --force) continues",
             err=True,
         )
         raise
-    return seconds()
 
 
 def _prepare_folder(out: Path) -> None:
@@ -201,22 +225,28 @@ def _stopped_like_ctrl_c() -> Iterator[None]:
 
 
 def _show_plan(discovery: Discovery, data: InterventionalData, n_jobs: int) -> None:
-    from enco.cli._cost import estimate, in_bytes, in_time
+    from enco._units import in_bytes, in_time
+    from enco.cli._cost import seconds_of
+    from enco.fitting.memory import needed_memory
 
     n_regimes = len(data.interventional)
-    cost = estimate(discovery, data, n_jobs)
+    pairs = discovery.candidates
+    memory = needed_memory(data, pairs, discovery.settings, n_jobs)
     typer.echo(
         f"data    {data.n_variables} variables, {data.n_rows:,} rows: {data.observational.n_rows:,} observational, "
         f"{n_regimes} intervention regime{'s' if n_regimes != 1 else ''}"
     )
+    chosen = "screened by tests of dependence" if discovery.screening else "all that knowledge leaves open"
+    typer.echo(f"pairs   {pairs.n_pairs:,} of {data.n_variables * (data.n_variables - 1):,}, {chosen}")
     typer.echo(
-        f"cost    about {in_time(cost.seconds)} on {n_jobs} thread{'s' if n_jobs != 1 else ''} (less if the graph "
-        f"settles before epoch {discovery.settings.max_epochs}) and {in_bytes(cost.memory)} of memory"
+        f"cost    about {in_time(seconds_of(discovery, data, n_jobs))} on {n_jobs} thread{'s' if n_jobs != 1 else ''} "
+        f"(less if the graph settles before epoch {discovery.settings.max_epochs}) and {in_bytes(memory)} of memory"
     )
 
 
 def _report(result: Result, out: Path, *, as_json: bool) -> None:
-    from enco.cli._cost import in_bytes, in_time, peak_memory
+    from enco._memory import peak_memory
+    from enco._units import in_bytes, in_time
 
     peak = peak_memory()
     if as_json:

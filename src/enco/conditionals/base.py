@@ -5,7 +5,7 @@ calls `fit`; graph fitting calls `edge_effects` (or `graph_losses`, for the esti
 refinement takes an `extended` copy. Arrays over pairs follow the order of `Candidates`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self
 
@@ -42,7 +42,13 @@ class ConditionalModel(Protocol):
 
     candidates: Candidates
 
-    def fit(self, edge_probability: Floats, steps: int, variables: NDArray[np.int64] | None = None) -> FitReport:
+    def fit(
+        self,
+        edge_probability: Floats,
+        steps: int,
+        variables: NDArray[np.int64] | None = None,
+        on_progress: Callable[[float], None] = ...,
+    ) -> FitReport:
         """Train every variable, or some, on rows with parents drawn from `edge_probability` [P] (Eq. 1)."""
 
     def extended(self, rows: Sequence[tuple[Regime, NDArray[np.int64]]], learning_rate: float, patience: int) -> Self:

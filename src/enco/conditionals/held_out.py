@@ -3,7 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["split_rows"]
+__all__ = ["MOST_HELD_OUT", "split_rows"]
+
+MOST_HELD_OUT = 2000  # more rows would make a look at them slower than the training between two looks
 
 
 def split_rows(n_rows: int, held_out: float, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -16,6 +18,6 @@ def split_rows(n_rows: int, held_out: float, rng: np.random.Generator) -> tuple[
     (18, 2, 20)
     """
     order = rng.permutation(n_rows)
-    n_held = min(max(round(n_rows * held_out), 1), n_rows - 1) if n_rows > 1 else 0
+    n_held = min(max(round(n_rows * held_out), 1), n_rows - 1, MOST_HELD_OUT) if n_rows > 1 else 0
     held = np.sort(order[:n_held])
     return np.sort(order[n_held:]), held if n_held else np.arange(n_rows)

@@ -1,6 +1,6 @@
 """Graph fitting: move gamma and theta by what sampled graphs say about interventional data (Section 3.2)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ __all__ = ["GraphFitting"]
 
 Floats = NDArray[np.float64]
 Pairs = NDArray[np.int64]
+
+RESTING_FROM = 5_000  # candidate pairs
+MOST_EVIDENCE_ROWS = 1024  # of one regime, in each look at the orientation evidence
 
 
 class GraphFitting:
@@ -62,18 +65,18 @@ class GraphFitting:
         # (i, j) and (j, i) stands for both.
         reverse = parameters.candidates.reverse
         self._distant = np.flatnonzero(~told_apart & ((cause < effect) | (reverse < 0)) & ~oriented)
-        self._everything = np.ones(len(cause), bool)
+        self._rests = len(cause) >= RESTING_FROM
 
     def orient(self) -> None:
         """One pass over all regimes that moves theta only, on the edges out of each regime's targets (Appendix C.2)."""
         cause = self.parameters.candidates.cause
         for regime in self._one_pass():
-            delta = self._effects(regime, regime.n_rows, wanted=np.isin(cause, regime.targets))
+            delta = self._effects(regime, self.settings.orientation_batch, wanted=np.isin(cause, regime.targets))
             self._move_theta(regime, delta)
 
     def step(self, regime: Regime) -> None:
         """One graph-fitting step of Algorithm 1 on one regime: both gradients from the same edge effects."""
-        delta = self._effects(regime, self.settings.graph_batch, wanted=self._everything)
+        delta = self._effects(regime, self.settings.graph_batch, wanted=self._active())
         gradient = gamma_gradient(self.parameters, delta, self.settings.sparsity)
         informed = np.flatnonzero(~np.isnan(delta) & ~self._fixed)
         self._move_theta(regime, delta)
@@ -91,13 +94,16 @@ class GraphFitting:
         for regime in self.regimes:
             wanted = np.isin(pairs.cause, regime.targets)
             for _ in range(repeats):
-                delta = self._effects(regime, regime.n_rows, wanted=wanted)
+                delta = self._effects(regime, MOST_EVIDENCE_ROWS, wanted=wanted)
                 gain -= np.nan_to_num(delta) * self.parameters.existence() * regime.n_rows / repeats
         reverse = np.where(pairs.reverse >= 0, gain[pairs.reverse], 0.0)
         return gain - reverse
 
     def refine(
-        self, adjacency: NDArray[np.bool_], continuous: NDArray[np.bool_]
+        self,
+        adjacency: NDArray[np.bool_],
+        continuous: NDArray[np.bool_],
+        on_progress: Callable[[float], None] = lambda fraction: None,
     ) -> tuple[NDArray[np.bool_], list[Move]]:
         """Improve an acyclic graph [N, N] by single moves that background knowledge allows."""
         against = self._oriented & (self.parameters.theta < 0)
@@ -108,6 +114,7 @@ class GraphFitting:
             movable=~self._fixed & ~against,
             continuous=continuous,
             settings=self.settings,
+            on_progress=on_progress,
         )
 
     def second_look(self) -> None:
@@ -128,6 +135,20 @@ class GraphFitting:
                 if steps > 0:
                     yield regime
                     steps -= 1
+
+    def _active(self) -> NDArray[np.bool_]:
+        """Pairs to evaluate in a graph step, [P]: the undecided ones, and those that rest for a few of the variables.
+
+        A pair rests while its edge probability is near 0 or 1. It is still evaluated at a known rate, so that an early
+        mistake can be undone. Where pairs are few, none rests: time is not short, and rest makes the end come later.
+        """
+        probability = self.parameters.edge_probability()
+        if not self._rests:
+            return np.ones(len(probability), bool)
+        margin = 0.5 * self.settings.settled_margin
+        undecided = (probability > margin) & (probability < 1 - margin)
+        awake = self.rng.random(self.parameters.candidates.n_variables) < self.settings.rest_rate
+        return undecided | awake[self.parameters.candidates.effect]
 
     def _one_pass(self) -> Iterator[Regime]:
         for position in self.rng.permutation(len(self.regimes)):

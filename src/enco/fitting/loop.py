@@ -39,9 +39,11 @@ from enco.data import InterventionalData, Regime
 from enco.errors import DataError
 from enco.fitting.engines import make_model
 from enco.fitting.graph import GraphFitting
+from enco.fitting.memory import check_memory
 from enco.fitting.refine import Move
 from enco.knowledge import Knowledge
 from enco.parameters import EdgeParameters
+from enco.screening import Screening, rule_for, screen
 from enco.settings import Settings
 
 __all__ = ["Discovery", "EpochRecord", "Progress"]
@@ -67,7 +69,7 @@ class Progress:
 
     epoch: int
     max_epochs: int
-    stage: str  # "distributions", "orientations" or "graph"
+    stage: str  # "distributions", "orientations", "graph" or "refinement"
     fraction: float  # of the stage
     last: EpochRecord | None
 
@@ -88,6 +90,13 @@ class Discovery:
         Threads; the result does not depend on it.
     network : callable, optional
         A network of the user's own, called with (n_inputs, n_outputs) for every variable; needs PyTorch.
+    candidates : bool [N, N], optional
+        Pairs to consider, row = cause, in the order of the columns; overrides the setting `candidates`.
+
+    Attributes
+    ----------
+    screening : Screening or None
+        How the candidate pairs were chosen, if they were screened.
     """
 
     def __init__(
@@ -99,6 +108,7 @@ class Discovery:
         seed: int = 0,
         n_jobs: int = 1,
         network: NetworkFactory | None = None,
+        candidates: NDArray[np.bool_] | None = None,
     ) -> None:
         _check(data)
         self.settings = settings
@@ -107,7 +117,15 @@ class Discovery:
         constraints = (knowledge or Knowledge()).constraints(names)
         # A constant column neither explains nor can be explained.
         varies = ~constant_columns(data)[self.column]
-        self.candidates = Candidates.from_mask(constraints.allowed & (np.outer(varies, varies) | constraints.required))
+        plausible = np.outer(varies, varies)
+        self.screening: Screening | None = None
+        if candidates is None and rule_for(settings.candidates, data.n_variables) == "screen":
+            self.screening = screen(data, n_jobs=n_jobs)
+            candidates = self.screening.keep
+        if candidates is not None:
+            plausible &= candidates[np.ix_(self.column, self.column)]
+        self.candidates = Candidates.from_mask(constraints.allowed & (plausible | constraints.required))
+        check_memory(data, self.candidates, settings, n_jobs)
         self.parameters = EdgeParameters(self.candidates)
         fixed, oriented = constraints.apply(self.parameters)
         self._continuous = data.n_levels[self.column] == 0
@@ -161,11 +179,15 @@ class Discovery:
         finally:
             self.restore(state)
 
-    def refine(self, adjacency: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], list[Move]]:
+    def refine(
+        self, adjacency: NDArray[np.bool_], on_progress: Callable[[Progress], None] = lambda progress: None
+    ) -> tuple[NDArray[np.bool_], list[Move]]:
         """Improve an acyclic graph [N, N] by single moves until none helps; see `enco.fitting.refine`."""
         if not self.epoch:  # networks that have learned nothing have nothing to say
             return adjacency, []
-        return self.graph_fitting.refine(adjacency, self._continuous)
+        return self.graph_fitting.refine(
+            adjacency, self._continuous, lambda fraction: on_progress(self._progress("refinement", fraction))
+        )
 
     def settled(self) -> bool:
         """Whether hardly any decision has changed for some epochs and nearly all edge probabilities are near 0 or 1."""
@@ -193,9 +215,12 @@ class Discovery:
         self.history[:] = [EpochRecord(**record) for record in json.loads(str(state["history"]))]
 
     def _fit_distributions(self, on_progress: Callable[[Progress], None]) -> FitReport:
-        on_progress(self._progress("distributions", 0.0))
         steps = self.settings.fit_steps if self.epoch else self.settings.first_fit_steps
-        return self.model.fit(self._training_probability(), steps)
+        return self.model.fit(
+            self._training_probability(),
+            steps,
+            on_progress=lambda fraction: on_progress(self._progress("distributions", fraction)),
+        )
 
     def _training_probability(self) -> NDArray[np.float64]:
         """Probability of each parent in the training graphs: the edge probability, kept where both states get trained.

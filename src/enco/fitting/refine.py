@@ -16,7 +16,7 @@ useless parent to seem useful. So in the end every parent of a continuous variab
 exactly these parents, with and without the one, decide.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from enco.candidates import Candidates
 from enco.conditionals.base import ConditionalModel
 from enco.data import Regime
-from enco.fitting.scoring import CrossFit
+from enco.fitting.scoring import CrossFit, part_of
 from enco.graphs.dag import has_path
 from enco.settings import Settings
 
@@ -52,6 +52,7 @@ def refine(
     movable: Mask,
     continuous: Mask,
     settings: Settings,
+    on_progress: Callable[[float], None] = lambda fraction: None,
 ) -> tuple[Mask, list[Move]]:
     """Improve an acyclic graph by single moves until none helps.
 
@@ -65,6 +66,8 @@ def refine(
         Candidate pairs that background knowledge leaves open.
     continuous : bool [N]
     settings : Settings
+    on_progress : callable, optional
+        Called with the share of the work that is done.
 
     Returns
     -------
@@ -78,9 +81,12 @@ def refine(
         return graph, done
     scores = CrossFit(model, regimes, settings)
     price = settings.sparsity * scores.free_rows + _least_evidence(scores.pairs, adjacency, settings)
-    for _ in range(settings.refine_rounds):  # the networks follow the graph
-        scores.train(graph)
-        done += _search(graph, scores, price, movable)
+    for k in range(settings.refine_rounds):  # the networks follow the graph
+        scores.train(graph, part_of(on_progress, k, settings.refine_rounds))
+        moves = list(_search(graph, scores, price, movable))
+        done += moves
+        if not moves:
+            break
     done += _challenge(graph, scores, price, movable & continuous[scores.pairs.effect])
     return graph, done
 

@@ -8,7 +8,7 @@ range), and there are often more of them. So the rows of every regime are split 
 from all observational rows and one half, and is judged on the other half, and a second set the other way round.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from enco.conditionals.base import ConditionalModel
 from enco.data import Regime
 from enco.settings import Settings
 
-__all__ = ["CrossFit"]
+__all__ = ["CrossFit", "part_of"]
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -60,11 +60,15 @@ class CrossFit:
         # Rows that leave each variable free, [N].
         self.free_rows = (~targeted).T @ np.array([float(regime.n_rows) for regime in regimes])
 
-    def train(self, graph: Mask) -> None:
+    def train(self, graph: Mask, on_progress: Callable[[float], None] = lambda fraction: None) -> None:
         """Train around a graph: its edges are usually there, other candidates now and then."""
         present = graph[self.pairs.cause, self.pairs.effect]
-        for model in self._models:
-            model.fit(np.where(present, USUAL, UNUSUAL), self._settings.refine_steps)
+        for k, model in enumerate(self._models):
+            model.fit(
+                np.where(present, USUAL, UNUSUAL),
+                self._settings.refine_steps,
+                on_progress=part_of(on_progress, k, len(self._models)),
+            )
 
     def toggles(self, graph: Mask, variables: Mask) -> Floats:
         """Change of the summed loss by having each edge into some variables rather than not, nats, [P]."""
@@ -94,6 +98,17 @@ class CrossFit:
                     loss[list(regime.targets)] = 0.0
                     total += loss
         return total
+
+
+def part_of(on_progress: Callable[[float], None], done: int, parts: int) -> Callable[[float], None]:
+    """Turn progress of one part of the work into progress of the whole.
+
+    Examples
+    --------
+    >>> part_of(print, 1, 4)(0.5)
+    0.375
+    """
+    return lambda fraction: on_progress((done + fraction) / parts)
 
 
 def _some(rows: Rows, share: float) -> Rows:

@@ -1,6 +1,6 @@
 """`FusedConditionals`: the fused engine behind the `ConditionalModel` interface."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import dataclass, replace
@@ -15,8 +15,8 @@ from enco.conditionals.continuous import Standardisation
 from enco.conditionals.fused.effects import Table, gather, graph_losses, paired_effects_of
 from enco.conditionals.fused.layout import Layout
 from enco.conditionals.fused.random import new_streams
+from enco.conditionals.fused.rows import TrainingRows
 from enco.conditionals.fused.training import center_tables, fit_variable
-from enco.conditionals.held_out import split_rows
 from enco.data import InterventionalData, Regime
 
 __all__ = ["FusedConditionals", "NetworkSettings"]
@@ -70,24 +70,30 @@ class FusedConditionals:
         self._column = np.arange(candidates.n_variables) if column is None else column
         self.layout = Layout.build(candidates, data.n_levels[self._column], settings.hidden)
         rng = np.random.default_rng([seed, 1])
-        train, held = split_rows(data.observational.n_rows, settings.held_out, rng)
-        self._training = [(data.observational, train, held)]  # regimes with their rows to train on and to hold out
+        observational = [(data.observational, np.arange(data.observational.n_rows))]
+        self._training = [TrainingRows.of(observational, candidates.n_variables, settings.held_out, rng)]
         self._numeric = (data.n_levels[self._column] == 0).astype(np.uint8)
-        self._slot = data.slots[self._column]
-        unit = Standardisation.of(data)
-        self._center, self._scale = np.zeros(len(self._column)), np.ones(len(self._column))
-        numeric = self._numeric.view(bool)
-        self._center[numeric] = unit.center[self._slot[numeric]]
-        self._scale[numeric] = unit.scale[self._slot[numeric]]
+        unit, slot, numeric = Standardisation.of(data), data.slots[self._column], self._numeric.view(bool)
+        center, self._scale = np.zeros(len(self._column)), np.ones(len(self._column))
+        center[numeric] = unit.center[slot[numeric]]
+        self._scale[numeric] = unit.scale[slot[numeric]]
         # A constant column has scale 0 and stays at value 0.
-        self._inverse_scale = np.divide(1.0, self._scale, out=np.zeros_like(self._scale), where=self._scale > 0)
+        inverse_scale = np.divide(1.0, self._scale, out=np.zeros_like(self._scale), where=self._scale > 0)
+        rows = data.observational
+        self._columns = Table(rows.codes, rows.reals, slot, self._numeric, center, inverse_scale)
         self.weights = _initial_weights(self.layout, candidates, rng)
         self.first = np.zeros_like(self.weights)
         self.second = np.zeros_like(self.weights)
         self.counters = np.zeros(candidates.n_variables, np.int64)
         self.streams = new_streams(seed, candidates.n_variables)
 
-    def fit(self, edge_probability: Floats, steps: int, variables: NDArray[np.int64] | None = None) -> FitReport:
+    def fit(
+        self,
+        edge_probability: Floats,
+        steps: int,
+        variables: NDArray[np.int64] | None = None,
+        on_progress: Callable[[float], None] = lambda fraction: None,
+    ) -> FitReport:
         """Train every variable, or some, for at most `steps` steps (Eq. 1).
 
         Parameters
@@ -96,6 +102,8 @@ class FusedConditionals:
         steps : int
         variables : int64, optional
             Which to train; all by default.
+        on_progress : callable, optional
+            Called with the share of the variables that are trained.
         """
         held_out_loss = np.zeros(self.candidates.n_variables)
         taken = np.zeros(self.candidates.n_variables, np.int64)
@@ -107,7 +115,7 @@ class FusedConditionals:
         # Largest networks first, so that no thread is left with a long one at the end.
         by_size = np.argsort(-np.diff(self.candidates.start), kind="stable")
         chosen = by_size if variables is None else by_size[np.isin(by_size, variables)]
-        self._run(fit_one, chosen.tolist())
+        self._run(fit_one, chosen.tolist(), on_progress)
         # The density of a continuous variable in its own unit, not in standard deviations.
         return FitReport(held_out_loss + np.log(np.where(self._scale > 0, self._scale, 1.0)), taken)
 
@@ -125,10 +133,9 @@ class FusedConditionals:
         other.first, other.second = np.zeros_like(self.first), np.zeros_like(self.second)
         other.counters = np.zeros_like(self.counters)
         other.streams = self.streams.copy()
-        rng = np.random.default_rng(0)
-        for regime, those in rows:
-            train, held = split_rows(len(those), self.settings.held_out, rng)
-            other._training = [*other._training, (regime, those[train], those[held])]
+        if rows:
+            more = TrainingRows.of(rows, len(self._column), self.settings.held_out, np.random.default_rng(0))
+            other._training = [*self._training, more]
         return other
 
     def edge_effects(
@@ -157,7 +164,7 @@ class FusedConditionals:
 
         def run(j: int) -> None:
             pairs = self.candidates.pairs_into(j)
-            x, y = self._gather(regime, rows, j)
+            x, y = self._gather(self._table(regime), rows, j)
             graph_losses(*self._network(j), x, y, np.ascontiguousarray(graphs[:, pairs].view(np.uint8)), result[j])
 
         self._run(run, range(self.candidates.n_variables))
@@ -176,9 +183,9 @@ class FusedConditionals:
         settings = self.settings
         block, hidden, out_row, n_out, gaussian, table_row, numeric = self._network(j)
         segment = slice(self.layout.start[j], self.layout.start[j + 1])
-        parts = [part for part in self._training if j not in part[0].targets]
-        x, y = self._gather_all([(regime, train) for regime, train, _ in parts], j)
-        x_held, y_held = self._gather_all([(regime, held) for regime, _, held in parts], j)
+        parts = [(part.table(self._columns), *part.free(j)) for part in self._training]
+        x, y = self._gather_all([(table, train) for table, train, _ in parts], j)
+        x_held, y_held = self._gather_all([(table, held) for table, _, held in parts], j)
         batch = min(settings.batch, len(x))
         pairs = threshold[self.candidates.pairs_into(j)]
         report: tuple[float, int] = fit_variable(
@@ -200,33 +207,33 @@ class FusedConditionals:
         return block, *shape, layout.table_row[pairs], numeric
 
     def _table(self, regime: Regime) -> Table:
-        return Table(regime.codes, regime.reals, self._slot, self._numeric, self._center, self._inverse_scale)
+        return self._columns._replace(codes=regime.codes, reals=regime.reals)
 
-    def _gather(
-        self, regime: Regime, rows: NDArray[np.int64], j: int
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def _gather(self, table: Table, rows: NDArray[np.int64], j: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         parents = self.candidates.cause[self.candidates.pairs_into(j)]
         x = np.empty((len(rows), len(parents)), np.float32)
         y = np.empty((len(rows), 1), np.float32)
-        table = self._table(regime)
         gather(table, rows, parents, x)
         gather(table, rows, np.array([j]), y)
         return x, y[:, 0]
 
     def _gather_all(
-        self, parts: list[tuple[Regime, NDArray[np.int64]]], j: int
+        self, parts: list[tuple[Table, NDArray[np.int64]]], j: int
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        blocks = [self._gather(regime, rows, j) for regime, rows in parts]
+        blocks = [self._gather(table, rows, j) for table, rows in parts]
         if len(blocks) == 1:  # observational rows alone, in every stage but refinement: no second copy
             return blocks[0]
         return np.concatenate([x for x, _ in blocks]), np.concatenate([y for _, y in blocks])
 
-    def _run(self, task: Callable[[Any], None], items: Iterable[Any]) -> None:
-        if self.n_jobs == 1:
-            for item in items:
-                task(item)
-        else:
-            list(self._pool.map(task, items))
+    def _run(
+        self,
+        task: Callable[[Any], None],
+        items: Sequence[Any],
+        on_progress: Callable[[float], None] = lambda fraction: None,
+    ) -> None:
+        finished = map(task, items) if self.n_jobs == 1 else self._pool.map(task, items)
+        for done, _ in enumerate(finished, 1):
+            on_progress(done / len(items))
 
 
 _STATE = ("weights", "first", "second", "counters", "streams")

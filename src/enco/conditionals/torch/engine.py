@@ -87,7 +87,13 @@ class TorchConditionals:
         with _one_thread_each():
             self.banks = build_banks(candidates, self._columns, settings, BANK, rng)
 
-    def fit(self, edge_probability: Floats, steps: int, variables: NDArray[np.int64] | None = None) -> FitReport:
+    def fit(
+        self,
+        edge_probability: Floats,
+        steps: int,
+        variables: NDArray[np.int64] | None = None,
+        on_progress: Callable[[float], None] = lambda fraction: None,
+    ) -> FitReport:
         """Train every variable, or some, for at most `steps` steps (Eq. 1).
 
         Parameters
@@ -96,6 +102,8 @@ class TorchConditionals:
         steps : int
         variables : int64, optional
             Which to train; all by default.
+        on_progress : callable, optional
+            Called with the share of the variables that are trained.
 
         Returns
         -------
@@ -116,7 +124,7 @@ class TorchConditionals:
                     bank, self._train, self._held, probability, steps, self.settings, chosen
                 )
 
-        self._run(run)
+        self._run(run, on_progress)
         return FitReport(held_out_loss + self._columns.log_scale, taken)
 
     def extended(
@@ -193,13 +201,12 @@ class TorchConditionals:
 
         return torch.from_numpy(values).to(self._device)
 
-    def _run(self, task: Callable[[Bank], None]) -> None:
+    def _run(self, task: Callable[[Bank], None], on_progress: Callable[[float], None] = lambda fraction: None) -> None:
         with _one_thread_each():
-            if self.n_jobs == 1 or len(self.banks) == 1:
-                for bank in self.banks:
-                    task(bank)
-            else:
-                list(self._pool.map(task, self.banks))
+            alone = self.n_jobs == 1 or len(self.banks) == 1
+            finished = map(task, self.banks) if alone else self._pool.map(task, self.banks)
+            for done, _ in enumerate(finished, 1):
+                on_progress(done / len(self.banks))
 
 
 @contextmanager

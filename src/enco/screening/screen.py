@@ -1,0 +1,166 @@
+"""Candidate screening: keep the pairs (i, j) for which some regime speaks.
+
+If X_i causes X_j, then X_j depends on X_i where X_i itself was set: nothing else can make them dependent there, so
+that this one test also leaves out common causes and reversed edges. Three rules, in this order:
+
+1. X_i was intervened on: keep (i, j) if they are dependent in those rows, at a false-discovery rate of `RATE`. The rate
+   is generous: a kept pair costs a little time, a lost one cannot come back.
+2. X_i was intervened on, but in few rows (fewer than `DECISIVE` per degree of freedom): a weak effect may go unseen, so
+   the `STRONGEST` observational associations of every X_j are kept as well.
+3. X_i was never intervened on: keep (i, j) if they are dependent in the observational rows, at the same rate.
+
+What is assumed: a cause shows in its effect by itself. A parent that matters only together with another one (as in an
+exclusive or of fair coins) passes no test of pairs, and is lost. Without screening no pair is ever left out.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import chi2
+
+from enco.data import InterventionalData, Regime
+from enco.screening.association import BINS, Floats, association, levels_of
+from enco.settings import CandidateRule
+
+__all__ = ["SCREEN_ABOVE", "Screening", "rule_for", "screen"]
+
+Mask = NDArray[np.bool_]
+
+SCREEN_ABOVE = 150  # variables, if the user leaves the choice to us
+
+RATE = 0.2  # share of the kept pairs that may be there by chance
+DECISIVE = 20  # rows per degree of freedom above which the regime of a cause has the last word
+STRONGEST = 20  # observational associations kept for every effect otherwise ...
+LEAST_SIGNIFICANCE = 1e-3  # ... if they are significant at all
+MOST_ROWS = 10_000  # of one regime
+
+
+@dataclass(frozen=True)
+class Screening:
+    """What a screening has kept, and how it was decided.
+
+    Attributes
+    ----------
+    keep : bool [N, N]
+        Pairs worth a parameter, row = cause.
+    decisive, weak, observational : int
+        Causes judged by rule 1 alone, by rules 1 and 2, and by rule 3.
+    """
+
+    keep: Mask
+    decisive: int
+    weak: int
+    observational: int
+
+    @property
+    def n_pairs(self) -> int:
+        """Pairs kept."""
+        return int(np.count_nonzero(self.keep))
+
+
+def rule_for(rule: CandidateRule, n_variables: int) -> CandidateRule:
+    """Say what "auto" means for so many variables.
+
+    Examples
+    --------
+    >>> rule_for("auto", 25), rule_for("auto", 1000), rule_for("all", 1000)
+    ('all', 'screen', 'all')
+    """
+    if rule != "auto":
+        return rule
+    return "screen" if n_variables > SCREEN_ABOVE else "all"
+
+
+def screen(data: InterventionalData, *, n_jobs: int = 1) -> Screening:
+    """Test every pair of variables for dependence and keep those that may be edges.
+
+    Parameters
+    ----------
+    data : InterventionalData
+    n_jobs : int
+        Threads; the answer does not depend on it.
+
+    Examples
+    --------
+    >>> from enco import simulate
+    >>> rng = np.random.default_rng(0)
+    >>> model = simulate.categorical("chain", 20, rng, categories=3)
+    >>> screening = screen(model.dataset(2000, 500, rng=rng))
+    >>> bool((screening.keep | ~model.adjacency.astype(bool)).all()), screening.n_pairs < 190
+    (True, True)
+    """
+    n = data.n_variables
+    width = np.where(data.n_levels > 0, data.n_levels, BINS).astype(np.int64)
+    statistic, freedom, rows = np.zeros((n, n)), np.zeros((n, n)), np.zeros(n)
+
+    def test_targets(regime: Regime) -> None:
+        levels = levels_of(data, regime, MOST_ROWS)
+        for target in regime.targets:
+            association(levels, width, target, 0, statistic[target], freedom[target])
+            rows[target] += len(levels)
+
+    with ThreadPoolExecutor(n_jobs) as pool:
+        # Regimes that share a target add to the same row: one thread each.
+        for apart in _without_common_targets(data.interventional):
+            list(pool.map(test_targets, apart))
+        intervened = rows > 0
+        keep = np.zeros((n, n), bool)
+        keep[intervened] = _discoveries(_p_values(statistic[intervened], freedom[intervened]))
+        decisive = intervened & (rows >= DECISIVE * freedom.max(axis=1, initial=0.0))
+        if not decisive.all():
+            strength, seen = _observational(data, width, pool)
+            keep[~intervened] = _discoveries(seen[~intervened])
+            keep[intervened & ~decisive] |= _strongest(strength, seen)[intervened & ~decisive]
+    np.fill_diagonal(keep, False)
+    return Screening(keep, int(decisive.sum()), int((intervened & ~decisive).sum()), int((~intervened).sum()))
+
+
+def _observational(
+    data: InterventionalData, width: NDArray[np.int64], pool: ThreadPoolExecutor
+) -> tuple[Floats, Floats]:
+    """Excess of X^2 per row over what chance gives, and p-values, of every pair in the observational rows, [N, N]."""
+    n = data.n_variables
+    statistic, freedom = np.zeros((n, n)), np.zeros((n, n))
+    levels = levels_of(data, data.observational, MOST_ROWS)
+
+    def test_later(i: int) -> None:
+        association(levels, width, i, i + 1, statistic[i], freedom[i])
+
+    list(pool.map(test_later, range(n)))
+    statistic, freedom = statistic + statistic.T, freedom + freedom.T
+    return (statistic - freedom) / max(1, len(levels)), _p_values(statistic, freedom)
+
+
+def _p_values(statistic: Floats, freedom: Floats) -> Floats:
+    return np.where(freedom > 0, chi2.sf(statistic, np.maximum(freedom, 1)), 1.0)
+
+
+def _discoveries(p: Floats) -> Mask:
+    """Benjamini and Hochberg: the largest set of tests whose expected share of false alarms is at most `RATE`."""
+    ascending = np.sort(p, axis=None)
+    below = np.flatnonzero(ascending <= RATE * np.arange(1, p.size + 1) / max(1, p.size))
+    return p <= (ascending[below[-1]] if len(below) else -1.0)
+
+
+def _strongest(strength: Floats, p: Floats) -> Mask:
+    """For every effect (column) the causes with the strongest significant associations."""
+    order = np.argsort(-np.where(p < LEAST_SIGNIFICANCE, strength, -np.inf), axis=0, kind="stable")
+    chosen = np.zeros(p.shape, bool)
+    np.put_along_axis(chosen, order[:STRONGEST], True, axis=0)
+    return chosen & (p < LEAST_SIGNIFICANCE)
+
+
+def _without_common_targets(regimes: tuple[Regime, ...]) -> list[list[Regime]]:
+    """Split regimes into groups in which no variable is a target twice."""
+    groups: list[tuple[list[Regime], set[int]]] = []
+    for regime in regimes:
+        for group, taken in groups:
+            if taken.isdisjoint(regime.targets):
+                group.append(regime)
+                taken.update(regime.targets)
+                break
+        else:
+            groups.append(([regime], set(regime.targets)))
+    return [group for group, _ in groups]

@@ -87,57 +87,66 @@ def confounding(
 class Dependence:
     """Test of the independence of every two variables given their parents in a graph.
 
-    With residuals of unit covariance u_i and u_j, the statistic is the squared norm of the sum over rows of u_i u_j',
-    divided by its mean under independence, the sum of |u_i|^2 |u_j|^2, and multiplied by the degrees of freedom: about
-    chi-squared, even where the spread of both residuals depends on the same parents.
+    With residuals u_i and u_j, the statistic is the squared norm of the sum over rows of u_i u_j', divided by its mean
+    under independence, the sum of |u_i|^2 |u_j|^2, which holds even where the spread of both depends on the same
+    parents. It is then distributed like a weighted sum of squared normal variables, the weights being products of the
+    variances of u_i and u_j in their principal directions; its first three moments decide the p-value.
 
     Attributes
     ----------
-    statistic, freedom : float64 [N, N]
+    ratio : float64 [N, N]
+        The statistic; its mean is 1 under independence.
+    second, third : float64 [N, N]
+        Sums of the squares, and of the cubes, of the weights, which sum to 1.
     """
 
-    statistic: Floats
-    freedom: Floats
+    ratio: Floats
+    second: Floats
+    third: Floats
 
     @classmethod
     def of(cls, scores: CrossFit, graph: Mask, observational: Regime) -> "Dependence":
         """Test on the rows where neither of the two was intervened on, observational rows included."""
         blocks = list(scores.residual_blocks(graph, observational))
-        unit = _whitening(blocks, len(graph))
-        start = np.cumsum([0, *(matrix.shape[1] for matrix in unit)])[:-1]
-        width = np.array([matrix.shape[1] for matrix in unit], np.float64)
-        total = int(width.sum())
-        products, norms = np.zeros((total, total)), np.zeros((len(graph), len(graph)))
+        scaling, weights = _scaling(blocks, len(graph))
+        start = np.cumsum([0, *map(len, weights)])
+        products, norms = np.zeros((start[-1], start[-1])), np.zeros((len(graph), len(graph)))
         for residuals in blocks:
-            units = [residual @ matrix for residual, matrix in zip(residuals, unit, strict=True)]
-            stacked = np.concatenate(units, axis=1)
+            scaled = [residual @ matrix for residual, matrix in zip(residuals, scaling, strict=True)]
+            stacked = np.concatenate(scaled, axis=1)
             products += stacked.T @ stacked
-            squares = np.stack([(u**2).sum(axis=1) for u in units], axis=1)
+            squares = np.stack([(part**2).sum(axis=1) for part in scaled], axis=1)
             norms += squares.T @ squares
-        summed = np.add.reduceat(np.add.reduceat(products**2, start, axis=0), start, axis=1)
-        freedom = np.outer(width, width)
-        return cls(summed * freedom / np.where(norms > 0, norms, np.inf), freedom)
+        summed = np.add.reduceat(np.add.reduceat(products**2, start[:-1], axis=0), start[:-1], axis=1)
+        second, third = (np.array([(weight**power).sum() for weight in weights]) for power in (2, 3))
+        return cls(summed / np.where(norms > 0, norms, np.inf), np.outer(second, second), np.outer(third, third))
 
     def log_p(self) -> Floats:
         """Log of the p-value, [N, N].
 
         Examples
         --------
-        >>> Dependence(np.array([[3.84]]), np.array([[1.0]])).log_p().round(2)  # p = 0.05
+        >>> one = np.ones((1, 1))
+        >>> Dependence(3.84 * one, one, one).log_p().round(2)  # one squared normal variable: p = 0.05
         array([[-2.99]])
         """
-        return chi2.logsf(self.statistic, self.freedom)  # type: ignore[no-any-return]
+        freedom = self.second**3 / self.third**2
+        return chi2.logsf(freedom + (self.ratio - 1.0) * np.sqrt(freedom / self.second), freedom)  # type: ignore[no-any-return]
 
 
-def _whitening(blocks: list[list[Floats]], n_variables: int) -> list[Floats]:
-    """Matrices [K_j, rank] that turn residuals of each variable into ones of unit covariance."""
-    matrices = []
+def _scaling(blocks: list[list[Floats]], n_variables: int) -> tuple[list[Floats], list[Floats]]:
+    """Matrices [K_j, directions] that scale the residuals of each variable, and the shares of variance afterwards.
+
+    Halfway between residuals as they are, of which few directions would count, and unit variance in all directions, of
+    which most would be noise.
+    """
+    matrices, weights = [], []
     for variable in range(n_variables):
         parts = [residuals[variable] for residuals in blocks]
-        rows = sum(int(part.any(axis=1).sum()) for part in parts)  # residuals of targets are zero
-        covariance = np.sum([part.T @ part for part in parts], axis=0) / max(rows, 1)
-        value, vector = np.linalg.eigh(covariance)
+        value, vector = np.linalg.eigh(np.sum([part.T @ part for part in parts], axis=0))
         real = value > _SMALLEST * value[-1]
         real[-1] = True  # a variable without any residual keeps one direction, in which nothing happens
-        matrices.append(vector[:, real] / np.sqrt(np.maximum(value[real], _SMALLEST)))
-    return matrices
+        deviation = np.sqrt(np.maximum(value[real], np.finfo(float).tiny))
+        matrices.append(vector[:, real] / np.sqrt(deviation))
+        weights.append(deviation / deviation.sum())
+    return matrices, weights

@@ -1,4 +1,4 @@
-"""Problems that are not faithful: functions in place of distributions, cancelling paths, exclusive or (Appendix D.4)."""
+"""Unfaithful problems: functions in place of distributions, cancelling paths, exclusive or (Appendix B, D.4)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -60,7 +60,8 @@ class LatentProblem(Problem):
         """Size, confounders and mechanisms, in words."""
         return (
             f"{self.variables} variables of {self.categories} categories, {self.structure} graphs, "
-            f"{self.latents} latent confounders, interventions on {self.interventions} variables, {self.mechanism} mechanisms"
+            f"{self.latents} latent confounders, interventions on {self.interventions} variables, "
+            f"{self.mechanism} mechanisms"
         )
 
     def tiny(self) -> "LatentProblem":

@@ -11,8 +11,8 @@ from enco.simulate import SCM, examples
 __all__ = ["DETERMINISTIC", "PAPER_DETERMINISTIC", "DeterministicProblem", "unfaithful_problems"]
 
 XOR_NOISE = (0.1, 0.2, 0.3, 0.4, 0.45)
-# The paper's: neither coin alone says anything, and both together say little; functions of few rows are hard to learn.
-SPARSITY = {"random functions": 0.02, **{f"noisy xor {noise:g}": 1e-4 for noise in XOR_NOISE}}
+# The paper's for random functions and exclusive or. X2 -> X3 of the fully connected example is worth 0.0016 nats.
+SPARSITY = {"random functions": 0.02, "fully connected": 1e-4, **{f"noisy xor {noise:g}": 1e-4 for noise in XOR_NOISE}}
 
 DETERMINISTIC: dict[str, Callable[[int], SCM]] = {
     "random functions": lambda seed: examples.deterministic_random(25, seed),
@@ -73,7 +73,7 @@ class DeterministicProblem(Simulation):
         return "Deterministic variables and unfaithful graphs"
 
     def adapted(self, settings: Settings) -> Settings:
-        """Return the settings with the paper's sparsity, where that is not the usual one."""
+        """Return the settings with the sparsity of this model, where it is not the usual one."""
         return replace(settings, sparsity=SPARSITY.get(self.example, settings.sparsity))
 
     def tiny(self) -> "DeterministicProblem":

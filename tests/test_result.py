@@ -130,7 +130,7 @@ def test_cycles_are_broken_where_the_orientation_is_least_certain(monkeypatch):
 def set_moves(monkeypatch, *moves):
     """Replace the search for improvements: (kind, cause, effect, gain) are done as they are."""
 
-    def refine(discovery, adjacency, on_progress):
+    def refine(discovery, adjacency, confounded=None, on_progress=None):
         pairs, names = discovery.candidates, sorted(NAMES)
         result, done = adjacency.copy(), []
         for kind, cause, effect, gain in moves:
@@ -181,9 +181,12 @@ def test_an_edge_added_by_refinement_keeps_the_probability_that_was_learned(monk
 
 def test_refinement_starts_from_the_acyclic_graph(monkeypatch):
     given = []
-    monkeypatch.setattr(
-        Discovery, "refine", lambda fit, adjacency, on_progress: (given.append(adjacency.copy()), (adjacency, []))[1]
-    )
+
+    def refine(discovery, adjacency, confounded=None, on_progress=None):
+        given.append(adjacency.copy())
+        return adjacency, []
+
+    monkeypatch.setattr(Discovery, "refine", refine)
     set_evidence(monkeypatch, {})
     result = make_result({("alpha", "bravo"): 3.0, ("bravo", "charlie"): 2.0, ("charlie", "alpha"): 0.5})
     assert [edges_of(graph, sorted(NAMES)) for graph in given] == [{("alpha", "bravo"), ("bravo", "charlie")}]

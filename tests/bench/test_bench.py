@@ -35,12 +35,17 @@ def test_list_names_every_benchmark(capsys):
         "structures",
         "continuous",
         "mixed",
+        "latents",
+        "deterministic",
         "speed",
         "gradient-variance",
     ]
 
 
-@pytest.mark.parametrize("command", ["list", "structures", "continuous", "mixed", "speed", "gradient-variance"])
+@pytest.mark.parametrize(
+    "command",
+    ["list", "structures", "continuous", "mixed", "latents", "deterministic", "speed", "gradient-variance"],
+)
 def test_every_command_has_an_example(capsys, command):
     assert main(["bench", command, "--help"]) == 0
     assert f"\n    enco bench {command}" in capsys.readouterr().out

@@ -273,7 +273,7 @@ def test_ctrl_c_during_the_refinement(folder, capsys, monkeypatch):
     assert fit(out="plain") == 0
     capsys.readouterr()
 
-    def stop(discovery, adjacency, on_progress):
+    def stop(discovery, adjacency, confounded=None, on_progress=None):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:

@@ -5,6 +5,8 @@ Map of the modules:
 ======================  ================================================================================
 `problem`               one simulated problem, fixed by its seed: data and the true graph; categorical variables
 `continuous`            the same with continuous variables, and with both kinds
+`latents`               the same with latent confounders
+`deterministic`         deterministic variables and unfaithful graphs
 `jobs`                  simulate, fit and evaluate many problems; one record each
 `records`               records as JSON lines, found again by what they are records of
 `paper`, `published`    the paper's numbers for the same problems, and others': categorical and continuous

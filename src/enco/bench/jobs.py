@@ -14,7 +14,7 @@ from enco.bench.machine import code_fingerprint, machine, peak_memory_mb, versio
 from enco.bench.problem import Simulation
 from enco.bench.records import Record, Store, key_of
 from enco.fitting.loop import Discovery
-from enco.metrics import shd, sid
+from enco.metrics import confounder_scores, shd, sid
 from enco.result import Result
 from enco.settings import Settings
 
@@ -101,6 +101,7 @@ def _run(job: Job, n_jobs: int, on_epoch: Callable[[Discovery], None]) -> Record
         "key": job.key,
         **asdict(job.problem),
         **_scores(result, truth),
+        **_confounder_scores(result, job.problem),
         "epochs": discovery.epoch,
         "settled": discovery.settled(),
         "seconds": round(seconds, 3),
@@ -124,4 +125,27 @@ def _scores(result: Result, truth: NDArray[np.bool_]) -> Record:
         "sid": sid(found, truth) if len(truth) <= LARGEST_FOR_SID else None,
         "missing": int((truth & ~found).sum()),
         "extra": int((found & ~truth).sum()),
+    }
+
+
+def _confounder_scores(result: Result, problem: Simulation) -> Record:
+    """Score the pairs found confounded, and those by the paper's score alone."""
+    if result.confounder_scores is None or result.lc_scores is None:
+        return {}
+    model = problem.model()
+    truth = [(model.observed_names[one], model.observed_names[other]) for one, other in model.confounded_pairs]
+    threshold = result.settings["confounder_threshold"]
+    by_lc = [
+        (result.variables[one], result.variables[other])
+        for one, other in np.argwhere(np.triu(result.lc_scores, k=1) > threshold)
+    ]
+    found = confounder_scores([pair[:2] for pair in result.confounders], truth)
+    paper = confounder_scores(by_lc, truth)
+    return {
+        "confounders": len(result.confounders),
+        "true_confounders": len(truth),
+        "confounder_recall": 100 * found.recall,
+        "confounder_precision": 100 * found.precision,
+        "lc_recall": 100 * paper.recall,
+        "lc_precision": 100 * paper.precision,
     }

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from enco.data import InterventionalData
 from enco.errors import SettingsError
 from enco.graphs.structures import STRUCTURES
+from enco.settings import Settings
 from enco.simulate import SCM, categorical
 
 __all__ = ["MECHANISMS", "Problem", "Simulation"]
@@ -66,6 +67,10 @@ class Simulation(ABC):
     def tiny(self) -> "Simulation":
         """Return a problem of the same kind that is learned in no time."""
         return replace(self, variables=4, rows=200, interventional_rows=20, interventions=4)
+
+    def adapted(self, settings: Settings) -> Settings:
+        """Return the settings of a fit of this problem, where they have to be others than usual."""
+        return settings
 
     def targets(self) -> list[str]:
         """Name the variables that are intervened on."""

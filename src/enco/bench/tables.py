@@ -4,13 +4,15 @@ from collections.abc import Callable, Sequence
 from statistics import mean, stdev
 
 from enco.bench.continuous import ContinuousProblem
+from enco.bench.deterministic import PAPER_DETERMINISTIC, DeterministicProblem
+from enco.bench.latents import PAPER_LATENTS, LatentProblem
 from enco.bench.machine import code_fingerprint
 from enco.bench.paper import Row, paper_table
 from enco.bench.problem import Problem, Simulation
 from enco.bench.published import published
 from enco.bench.records import Record
 
-__all__ = ["continuous_table", "markdown", "structures_table"]
+__all__ = ["continuous_table", "deterministic_table", "latents_table", "markdown", "structures_table"]
 
 NOTHING = "-"
 
@@ -91,6 +93,86 @@ def continuous_table(problem: ContinuousProblem, records: Sequence[Record]) -> s
     return _summary(problem, records, by="mechanism", columns=[*others, _RAW, _FINAL, _SID], notes=notes)
 
 
+def latents_table(problem: LatentProblem, records: Sequence[Record]) -> str:
+    """Summarise records of problems with latent confounders, one line per sample size, beside the paper's.
+
+    Parameters
+    ----------
+    problem : LatentProblem
+        Any of the problems; they differ in sample sizes and seed only.
+    records : sequence of dict
+        From `enco.bench.jobs.run_jobs`, of fits with ``latent``.
+
+    Returns
+    -------
+    str
+        Markdown.
+
+    Examples
+    --------
+    >>> from enco.bench.jobs import Job, Store, run_jobs
+    >>> from enco.settings import Settings
+    >>> tiny = LatentProblem(seed=1).tiny()
+    >>> print(latents_table(tiny, run_jobs([Job(tiny, Settings(max_epochs=1, latent=True))], Store(), n_jobs=1)))
+    4 variables of 10 categories, random graphs, 0 latent confounders, interventions on 4 variables, neural mechanisms
+    ...
+    | 200 + 20 | 1 | ...
+    """
+    comparable = (problem.variables, problem.latents, problem.structure) == (25, 5, "random")
+    paper = {f"{rows:,} + {more:,}": row for (rows, more), row in PAPER_LATENTS.items()} if comparable else {}
+    labelled = [{**record, "rows": f"{record['rows']:,} + {record['interventional_rows']:,}"} for record in records]
+
+    def cited(header: str, what: str) -> Column:
+        return _cited(header, {label: row[what] for label, row in paper.items()})
+
+    columns = [
+        cited("SHD, paper", "shd"),
+        _FINAL,
+        cited("recall %, paper", "recall"),
+        _percent("recall %, ours", "confounder_recall"),
+        cited("precision %, paper", "precision"),
+        _percent("precision %, ours", "confounder_precision"),
+        _percent("recall %, lc alone", "lc_recall"),
+        _percent("precision %, lc alone", "lc_precision"),
+    ]
+    notes = [
+        "Paper: 25 graphs each. Recall and precision of confounded pairs; lc alone: the paper's score from our gamma.",
+    ]
+    return _summary(problem, labelled, by="rows", columns=columns, notes=notes)
+
+
+def deterministic_table(problem: DeterministicProblem, records: Sequence[Record]) -> str:
+    """Summarise records of unfaithful models, one line per model.
+
+    Parameters
+    ----------
+    problem : DeterministicProblem
+        Any of the problems.
+    records : sequence of dict
+        From `enco.bench.jobs.run_jobs`.
+
+    Returns
+    -------
+    str
+        Markdown.
+
+    Examples
+    --------
+    >>> from enco.bench.jobs import Job, Store, run_jobs
+    >>> from enco.settings import Settings
+    >>> tiny = DeterministicProblem(example="chain of copies", seed=1).tiny()
+    >>> print(deterministic_table(tiny, run_jobs([Job(tiny, Settings(max_epochs=1))], Store(), n_jobs=1)))
+    Deterministic variables and unfaithful graphs
+    ...
+    | chain of copies | 1 | ...
+    """
+    sizes: Column = ("rows", lambda name, group: f"{group[0]['rows']:,} + {group[0]['interventional_rows']:,}")
+    sparsity: Column = ("sparsity", lambda name, group: f"{group[0]['settings']['sparsity']:g}")
+    columns = [sizes, sparsity, _cited("SHD, paper", PAPER_DETERMINISTIC), _RAW, _FINAL]
+    notes = ["Paper: Appendix B and D.4; 10 graphs of random functions."]
+    return _summary(problem, records, by="example", columns=columns, notes=notes)
+
+
 def _summary(
     problem: Simulation, records: Sequence[Record], *, by: str, columns: Sequence[Column], notes: Sequence[str]
 ) -> str:
@@ -113,6 +195,10 @@ def _spread(group: Group, name: str, digits: int) -> str:
         return NOTHING
     deviation = f" ± {stdev(values):.{digits}f}" if len(values) > 1 else ""
     return f"{mean(values):.{digits}f}{deviation}"
+
+
+def _percent(header: str, name: str) -> Column:
+    return header, lambda line, group: _spread(group, name, 1)
 
 
 def _average(group: Group, name: str) -> str:

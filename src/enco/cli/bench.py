@@ -52,6 +52,8 @@ SUMMARIES = {
     "structures": "errors of learned graphs beside the paper's tables: sample sizes, fewer interventions, simulators",
     "continuous": "the same for continuous variables, beside the paper's Appendix D.6 and D.7 and other methods",
     "mixed": "the same for graphs of categorical and continuous variables",
+    "latents": "graphs with latent confounders, beside the paper's Appendix C.3: errors, confounded pairs found",
+    "deterministic": "deterministic variables and unfaithful graphs of the paper's Appendix B and D.4",
     "speed": "one fit: rates, share of the machine's arithmetic peak, time by stage, memory",
     "gradient-variance": "noise of the three gradient estimators at equal cost, the paper's Figure 2",
 }
@@ -217,6 +219,85 @@ def mixed(
 
 
 @bench.command()
+def latents(
+    variables: Variables = 25,
+    latents: Annotated[int, typer.Option(min=0, help="Latent confounders of each graph.")] = 5,
+    rows: Rows = 5000,
+    interventional_rows: Annotated[
+        list[str] | None,
+        typer.Option(help="Rows for each intervention, separated by commas; may be repeated.", show_default="512,200"),
+    ] = None,
+    graphs: Graphs = 10,
+    first_seed: FirstSeed = 1000,
+    set_: Set = None,
+    threads: Threads = 2,
+    out: Records = None,
+    figure: Annotated[Path | None, typer.Option(help="PNG file: scores lc of the first graph over its epochs.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing figure.")] = False,
+) -> None:
+    """Learn graphs with latent confounders: errors, and how many confounded pairs are found.
+
+    Prints a Markdown table and keeps records as "enco bench structures" does.
+
+    \b
+    For example, the paper's three sample sizes, and the figure of its Appendix C.3:
+      enco bench latents --out latents.jsonl
+      enco bench latents --rows 100000 --interventional-rows 10000 --out latents.jsonl
+      enco bench latents --graphs 1 --interventional-rows 512 --figure scores.png
+    """  # noqa: D301
+    from dataclasses import replace
+
+    from enco.bench.latents import LatentProblem
+    from enco.bench.tables import latents_table
+    from enco.cli.fit import _settings
+
+    settings = replace(_settings(set_ or []), latent=True)
+    _check_picture(figure, force=force)
+    problems = _problems(
+        LatentProblem,
+        {"interventional_rows": _counts(interventional_rows) or [512, 200],
+         "seed": range(first_seed, first_seed + graphs)},
+        variables=variables,
+        interventions=None,
+        rows=rows,
+        latents=latents,
+    )  # fmt: skip
+    typer.echo(latents_table(problems[0], _learn(problems, settings, threads=threads, out=out)))
+    if figure is not None:
+        from enco.bench.figures import draw_scores
+        from enco.bench.latents import scores_over_epochs
+
+        draw_scores(scores_over_epochs(problems[0], settings, n_jobs=threads), figure, settings, overwrite=force)
+        typer.echo(f"\nfigure  {figure}")
+
+
+@bench.command()
+def deterministic(
+    graphs: Annotated[int, typer.Option(min=1, help="Graphs of random functions; the other models are fixed.")] = 10,
+    first_seed: FirstSeed = 1000,
+    set_: Set = None,
+    threads: Threads = 2,
+    out: Records = None,
+) -> None:
+    """Learn graphs that are not faithful: functions, copies, cancelling paths, exclusive or.
+
+    Prints a Markdown table and keeps records as "enco bench structures" does. The setting sparsity is the paper's for
+    each model, whatever --set says.
+
+    \b
+    For example:
+      enco bench deterministic --out deterministic.jsonl
+    """  # noqa: D301
+    from enco.bench.deterministic import unfaithful_problems
+    from enco.bench.tables import deterministic_table
+    from enco.cli.fit import _settings
+
+    settings = _settings(set_ or [])
+    problems = unfaithful_problems(graphs, first_seed)
+    typer.echo(deterministic_table(problems[0], _learn(problems, settings, threads=threads, out=out)))
+
+
+@bench.command()
 def speed(
     structure: Annotated[str, typer.Option(help="Structure of the graph.")] = "random",
     variables: Variables = 25,
@@ -309,6 +390,17 @@ def _names(texts: list[str] | None) -> list[str]:
     return list(dict.fromkeys(name.strip() for text in texts or [] for name in text.split(",") if name.strip()))
 
 
+def _counts(texts: list[str] | None) -> list[int]:
+    """Take comma-separated numbers apart."""
+    from enco.errors import SettingsError
+
+    names = _names(texts)
+    for name in names:
+        if not name.isdecimal():
+            raise SettingsError(f"rows must be whole numbers, separated by commas, got {name!r}")
+    return [int(name) for name in names]
+
+
 def _problems(
     kind: Callable[..., SomeProblem],
     axes: Mapping[str, Iterable[Any]],
@@ -343,7 +435,7 @@ def _learn(problems: Sequence[Simulation], settings: Settings, *, threads: int, 
     from enco.bench.records import Store
     from enco.cli._bench_progress import watch_jobs
 
-    jobs = [Job(problem, settings) for problem in problems]
+    jobs = [Job(problem, problem.adapted(settings)) for problem in problems]
     store = Store(out)
     to_do = len(unfinished(jobs, store))
     if to_do < len(jobs):

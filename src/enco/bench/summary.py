@@ -229,9 +229,9 @@ def _misses(spec: Spec, lines: _Lines) -> Iterator[str]:
 
 
 def _clearly_worse(ours: Entry, theirs: Entry, metric: Metric, *, paper_graphs: int) -> bool:
-    if ours.mean is None or theirs.mean is None:
-        return False
+    if ours.mean is None or ours.deviation is None or theirs.mean is None:
+        return False  # one graph says nothing
     difference = (ours.mean - theirs.mean) * (1 if metric.lower_is_better else -1)
-    variance = (ours.deviation or 0.0) ** 2 / ours.count + (theirs.deviation or 0.0) ** 2 / paper_graphs
+    variance = ours.deviation**2 / ours.count + (theirs.deviation or 0.0) ** 2 / paper_graphs
     # Published means are rounded: half a unit of their last digit is no difference.
     return difference > CLEAR * sqrt(variance) + 0.05

@@ -34,11 +34,12 @@ class DCDISettings(MethodSettings):
     max_steps: int = 50_000  # ... or after so many steps
     window: int = 100  # steps between two looks at the Lagrangian
     tolerance: float = 1e-4  # of the objective from one look to the next
-    logit: float = 1.0  # of every edge in the beginning: most are there
+    logit: float = 0.5  # of every edge in the beginning
     logit_rate: float = 2e-2  # Adam, for the logits of the edges
     learning_rate: float = 2e-3  # Adam, for the networks
     batch: int = 128
-    hidden: int = 64
+    hidden: int = 64  # units of a hidden layer ...
+    continuous_hidden: int = 16  # ... if all variables are continuous
     layers: int = 1  # hidden layers
 
 

@@ -27,6 +27,7 @@ AT_LEAST_ZERO = {
     "distant_theta_factor",
 }
 POSITIVE = (WHOLE | NUMBER) - AT_LEAST_ZERO
+SWITCHES = {setting.name for setting in fields(Settings) if setting.type is bool}
 CHOICES = {  # the default first
     "estimator": ["paired", "independent", "reinforce"],
     "engine": ["auto", "fused", "torch"],
@@ -42,7 +43,7 @@ def refused(name, value, words):
 
 def test_the_defaults_are_valid_and_frozen():
     settings = Settings()
-    assert {setting.name for setting in fields(settings)} == WHOLE | NUMBER | CHOICES.keys() | {"device"}
+    assert {setting.name for setting in fields(settings)} == WHOLE | NUMBER | CHOICES.keys() | SWITCHES | {"device"}
     assert {name: getattr(settings, name) for name in CHOICES} == {name: first for name, (first, *_) in CHOICES.items()}
     assert settings.device == "cpu"
     with pytest.raises(FrozenInstanceError):
@@ -179,3 +180,19 @@ def test_parse_checks_values():
         Settings.parse(sparsity="-1")
     with pytest.raises(SettingsError, match="setting estimator must be one of"):
         Settings.parse(estimator="best")
+
+
+@pytest.mark.parametrize("name", sorted(SWITCHES))
+@pytest.mark.parametrize("value", [1, 0, "true", None])
+def test_a_switch_is_true_or_false(name, value):
+    refused(name, value, "true or false")
+
+
+@pytest.mark.parametrize(("text", "value"), [("true", True), ("False", False)])
+def test_parse_a_switch(text, value):
+    assert Settings.parse(latent=text).latent is value
+
+
+def test_parse_words_what_is_no_switch():
+    with pytest.raises(SettingsError, match="setting latent must be true or false, got 'yes'"):
+        Settings.parse(latent="yes")

@@ -81,7 +81,11 @@ def write_folder(
 
 
 def read_folder(
-    folder: str | os.PathLike[str], graph_keys: tuple[str, ...], arrays: tuple[str, ...]
+    folder: str | os.PathLike[str],
+    graph_keys: tuple[str, ...],
+    arrays: tuple[str, ...],
+    *,
+    optional: tuple[str, ...] = (),
 ) -> tuple[dict[str, Any], pd.DataFrame, dict[str, NDArray[Any]]]:
     """Read `graph.json`, `history.csv` and `parameters.npz`, or say what is missing or damaged.
 
@@ -90,6 +94,8 @@ def read_folder(
     folder : path-like
     graph_keys, arrays : tuple of str
         What the two files must hold.
+    optional : tuple of str
+        Arrays that are read where there are any.
 
     Returns
     -------
@@ -116,7 +122,7 @@ def read_folder(
     if missing:
         raise FileFormatError(f"{source}: the key {missing[0]!r} is missing; was it written by Result.save?")
     with Archive(place / PARAMETERS) as archive:
-        parameters = {name: archive.array(name) for name in arrays}
+        parameters = {name: archive.array(name) for name in (*arrays, *optional) if name in arrays or name in archive}
     table = existing_file(place / HISTORY)
     try:
         history = pd.read_csv(table, float_precision="round_trip")

@@ -30,7 +30,7 @@ from enco.settings import DensityName, EngineName, EstimatorName, Settings
 __all__ = ["ENCO"]
 
 _OBSERVATIONAL = ("", "control")
-_DIRECT = ("sparsity", "max_epochs", "estimator", "hidden", "engine", "density")
+_DIRECT = ("sparsity", "max_epochs", "estimator", "hidden", "engine", "density", "latent")
 
 
 class ENCO(BaseEstimator):
@@ -51,6 +51,8 @@ class ENCO(BaseEstimator):
     density : {"gaussian", "dsf", "spline"}
         Of continuous variables given their parents: normal, deep sigmoidal flow, neural spline flow. Flows need
         ``pip install "enco[torch]"``.
+    latent : bool
+        Whether to look for pairs of variables that share a latent confounder.
     network : callable, optional
         A network of your own: called with (n_inputs, n_outputs) for every variable, returns a `torch.nn.Module`.
     settings : dict or Settings, optional
@@ -80,6 +82,8 @@ class ENCO(BaseEstimator):
     causal_graph_ : networkx.DiGraph
     history_ : pandas.DataFrame
         One row per epoch.
+    confounder_scores_ : float64 [N, N] or None
+        How surely each pair shares a latent confounder; None without `latent`, NaN where a pair cannot be scored.
     result_ : Result
         All of the above, with evidence; can be saved.
     n_features_in_, n_iter_ : int
@@ -105,6 +109,7 @@ class ENCO(BaseEstimator):
         hidden: int = Settings.hidden,
         engine: EngineName = Settings.engine,
         density: DensityName = Settings.density,
+        latent: bool = Settings.latent,
         network: NetworkFactory | None = None,
         settings: Mapping[str, Any] | Settings | None = None,
         knowledge: Knowledge | None = None,
@@ -118,6 +123,7 @@ class ENCO(BaseEstimator):
         self.hidden = hidden
         self.engine = engine
         self.density = density
+        self.latent = latent
         self.network = network
         self.settings = settings
         self.knowledge = knowledge
@@ -134,6 +140,7 @@ class ENCO(BaseEstimator):
     causal_order_: list[str]
     causal_graph_: nx.DiGraph
     history_: pd.DataFrame
+    confounder_scores_: NDArray[np.float64] | None
     result_: Result
     n_features_in_: int
     n_iter_: int
@@ -186,6 +193,7 @@ class ENCO(BaseEstimator):
         self.causal_order_ = list(result.order)
         self.causal_graph_ = result.to_networkx()
         self.history_ = result.history
+        self.confounder_scores_ = result.confounder_scores
         self.n_features_in_ = data.n_variables
         self.n_iter_ = len(result.history)
         if _has_names(X):

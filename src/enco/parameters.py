@@ -1,5 +1,6 @@
 """Edge parameters: existence gamma, orientation theta, and the Adam states that move them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -98,8 +99,8 @@ class EdgeParameters:
         for moment in (self.gamma_adam.first, self.gamma_adam.second, self.gamma_adam.count):
             moment[pairs] = 0
 
-    def move_gamma(self, pairs: NDArray[np.int64], gradient: Floats, rate: float) -> None:
-        """One Adam step of gamma at some pairs."""
+    def move_gamma(self, pairs: NDArray[np.int64], gradient: Floats, rate: float, targets: Sequence[int] = ()) -> None:
+        """One Adam step of gamma at some pairs; the targets of the regime matter only where gamma is split by them."""
         self.gamma[pairs] += self.gamma_adam.step(pairs, gradient, rate)
 
     def move_theta(self, pairs: NDArray[np.int64], gradient: Floats, rate: float | Floats) -> None:

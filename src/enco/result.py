@@ -42,6 +42,7 @@ _GRAPH_KEYS = (
 )
 _EPOCH = [entry.name for entry in fields(EpochRecord)]
 _ARRAYS = ("gamma", "theta", "regimes", "rows", "orientation_rows")
+_LATENT = ("confounder_scores", "lc_scores")  # there if the fit was asked for confounders
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -74,6 +75,11 @@ class Result:
     seconds : float
     version : str
         Of this package.
+    confounder_scores : float64 [N, N] or None
+        How surely each pair shares a latent confounder, from 0 to 1, symmetric; NaN where a pair cannot be scored.
+        None if the fit was not asked for confounders (``latent``). See `enco.fitting.confounding`.
+    lc_scores : float64 [N, N] or None
+        The paper's score lc of the same pairs, from gamma alone.
     """
 
     variables: tuple[str, ...]
@@ -90,6 +96,8 @@ class Result:
     seed: int = 0
     seconds: float = 0.0
     version: str = __version__
+    confounder_scores: Floats | None = None
+    lc_scores: Floats | None = None
 
     @classmethod
     def from_discovery(
@@ -129,10 +137,19 @@ class Result:
         gamma = pairs.dense(discovery.parameters.gamma, fill=-np.inf)
         theta = _mirrored(pairs.dense(discovery.parameters.theta), gamma)
         raw = (gamma > 0) & (theta > 0)
+        latent = discovery.settings.latent
+        if latent:
+            lc = pairs.dense(discovery.lc_scores(), fill=np.nan)
+            raw &= ~(lc > discovery.settings.confounder_threshold)
         # Where there is a cycle, the data next to its edges say where to cut; theta decides what they leave open.
         preference = theta + _mirrored(pairs.dense(discovery.orientation_evidence()), gamma)
         ordered = acyclic(raw, _with_firm_requirements(gamma, theta, preference), names=names)
         final, moves = discovery.refine(ordered.adjacency)
+        scores = None
+        if latent:
+            score, final = discovery.confounding(final)
+            final, more = discovery.refine(final, score > discovery.settings.confounder_threshold)
+            moves, scores = moves + more, pairs.dense(score, fill=np.nan)
 
         place = np.argsort(column)  # of each column of the data among the names in alphabetical order
         to_columns = np.ix_(place, place)
@@ -150,6 +167,8 @@ class Result:
             knowledge=asdict(knowledge or Knowledge()),
             seed=seed,
             seconds=seconds + time.perf_counter() - began,
+            confounder_scores=None if scores is None else scores[to_columns],
+            lc_scores=lc[to_columns] if latent else None,
         )
 
     @classmethod
@@ -223,6 +242,16 @@ class Result:
         return self.existence * self.orientation
 
     @property
+    def confounders(self) -> list[tuple[str, str, float]]:
+        """Pairs that share a latent confounder: two names and the score, the surest first; they carry no edge."""
+        if self.confounder_scores is None:
+            return []
+        found = np.triu(self.confounder_scores, k=1) > self.settings["confounder_threshold"]
+        names, score = self.variables, self.confounder_scores
+        listed = [(names[one], names[other], float(score[one, other])) for one, other in np.argwhere(found)]
+        return sorted(listed, key=lambda pair: (-pair[2], pair[0], pair[1]))
+
+    @property
     def n_edges(self) -> int:
         """Edges of the final graph."""
         return int(self.adjacency.sum())
@@ -294,7 +323,8 @@ class Result:
 
         `graph.json` is written last: where it is, everything is. It holds ``variables``, ``adjacency``,
         ``adjacency_raw``, ``edge_probability``, ``order``, ``order_report``, ``settings``, ``knowledge``, ``seed``,
-        ``seconds`` and ``version``.
+        ``seconds`` and ``version``; after a fit with ``latent``, also ``confounders`` (pairs with their score) and
+        ``confounded_pairs`` (the pairs alone, which `enco evaluate` compares).
 
         Parameters
         ----------
@@ -329,6 +359,9 @@ class Result:
             "seconds": self.seconds,
             "version": self.version,
         }
+        if self.confounder_scores is not None:
+            content["confounders"] = [list(pair) for pair in self.confounders]
+            content["confounded_pairs"] = [[one, other] for one, other, _ in self.confounders]
         parameters = {
             "gamma": self.gamma,
             "theta": self.theta,
@@ -336,6 +369,7 @@ class Result:
             "rows": self.evidence.rows,
             "orientation_rows": self.evidence.orientation_rows,
         }
+        parameters |= {name: scores for name in _LATENT if (scores := getattr(self, name)) is not None}
         write_folder(
             folder,
             content,
@@ -356,7 +390,7 @@ class Result:
             ...
         enco.errors.FileFormatError: nowhere: there is no such folder
         """
-        content, history, arrays = read_folder(folder, _GRAPH_KEYS, _ARRAYS)
+        content, history, arrays = read_folder(folder, _GRAPH_KEYS, _ARRAYS, optional=_LATENT)
         n = len(content["variables"]) if isinstance(content["variables"], list) else -1
         for key in ("adjacency", "adjacency_raw"):
             arrays[key] = _binary(content[key])
@@ -378,13 +412,15 @@ class Result:
             seed=content["seed"],
             seconds=content["seconds"],
             version=content["version"],
+            **{name: arrays[name] for name in _LATENT if name in arrays},
         )
 
     def __repr__(self) -> str:
         removed = len(self.order_report["removed"])
         return (
             f"Result({len(self.variables)} variables, {self.n_edges} edge{'s' if self.n_edges != 1 else ''}"
-            f"{f', {removed} more removed to break cycles' if removed else ''})"
+            f"{f', {removed} more removed to break cycles' if removed else ''}"
+            f"{f', {len(self.confounders)} confounded pairs' if self.confounder_scores is not None else ''})"
         )
 
 

@@ -63,6 +63,10 @@ class Settings:
     refine_patience: int = 12  # `patience` of the networks that challenge single parents of continuous variables
     edge_evidence: float = 3.0  # log Bayes factor an edge needs over all rows, besides `sparsity` per row
 
+    # Latent confounders (Section 3.5)
+    latent: bool = False  # split gamma by where its evidence comes from, and look for confounded pairs
+    confounder_threshold: float = 0.4  # tau: pairs whose score lc is larger are confounded and carry no edge
+
     # When to stop
     settled_epochs: int = 2  # epochs in a row ...
     settled_share: float = 0.99  # ... in which this share of the edges stayed, and this share of all pairs ...
@@ -100,7 +104,7 @@ class Settings:
             if name not in types:
                 raise SettingsError(f"there is no setting {name!r}; choose from {', '.join(sorted(types))}")
             try:
-                values[name] = types[name](text) if isinstance(types[name], type) else text
+                values[name] = _parsed(types[name], text)
             except ValueError:
                 raise SettingsError(f"setting {name} must be {_words(types[name])}, got {text!r}") from None
         return cls(**values)
@@ -122,7 +126,7 @@ _AT_LEAST_ZERO = {
     "weight_decay",
     "distant_theta_factor",
 }
-_BELOW = {"held_out": 0.5, "settled_margin": 0.5, "least_orientation": 1.0}
+_BELOW = {"held_out": 0.5, "settled_margin": 0.5, "least_orientation": 1.0, "confounder_threshold": 1.0}
 
 
 def check_setting(name: str, kind: Any, value: Any) -> None:
@@ -135,6 +139,10 @@ def check_setting(name: str, kind: Any, value: Any) -> None:
     if kind is str:
         if not isinstance(value, str) or not value:
             raise SettingsError(f"setting {name} must be text, got {value!r}")
+        return
+    if kind is bool:
+        if not isinstance(value, bool):
+            raise SettingsError(f"setting {name} must be {_words(kind)}, got {value!r}")
         return
     accepted = Real if kind is float else Integral
     if isinstance(value, bool) or not isinstance(value, accepted) or not isfinite(value):
@@ -149,5 +157,13 @@ def check_setting(name: str, kind: Any, value: Any) -> None:
         raise SettingsError(f"setting {name} must be at most 1, got {value!r}")
 
 
+def _parsed(kind: Any, text: str) -> Any:
+    if kind is bool:
+        if text.lower() not in ("true", "false"):
+            raise ValueError(text)
+        return text.lower() == "true"
+    return kind(text) if isinstance(kind, type) else text
+
+
 def _words(kind: Any) -> str:
-    return "a whole number" if kind is int else "a number"
+    return {int: "a whole number", bool: "true or false"}.get(kind, "a number")

@@ -1,11 +1,12 @@
 """Benchmarks on tiny problems: what is recorded, skipped, retried and refused."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from enco.baselines import METHODS, Method, MethodSettings
+from enco.baselines import METHODS, Method
 from enco.bench import runner
 from enco.bench.jobs import Job, run_job
 from enco.bench.learning_curves import measure_curve
@@ -101,7 +102,9 @@ def forbid(*arguments):
     raise AssertionError("a finished job was done again")
 
 
-@pytest.mark.parametrize("command", ["list", "run", "table", "plot", "docs", "speed", "gradient-variance"])
+@pytest.mark.parametrize(
+    "command", ["list", "run", "table", "plot", "docs", "speed", "gradient-variance", "confounder-scores"]
+)
 def test_every_command_has_an_example(capsys, command):
     assert main(["bench", command, "--help"]) == 0
     assert f"\n    enco bench {command}" in capsys.readouterr().out
@@ -262,34 +265,38 @@ def test_learning_curves_judge_every_epoch_and_change_nothing():
     assert curve[-1]["recall"] == right / truth.sum()
 
 
-class Known(Method):
-    """Is told its result."""
-
-    name = "known"
-    settings_type = MethodSettings
-
-    def learn(self, data, settings, *, seed, n_jobs):
-        return self.result
-
-
 def test_confounders_are_judged_when_there_are_some(monkeypatch):
     problem = Problem(structure="random", seed=1, variables=8, interventions=8, rows=50, latents=2)
     data, _ = problem.draw()
-    (one, other), _ = problem.confounded()
-    fit = METHODS["enco"].fit(data, seed=0, n_jobs=1, **FAST)
-    wrong = next(
-        (a, b) for a in data.names for b in data.names if a < b and {a, b} not in map(set, problem.confounded())
-    )
+    first, second = (tuple(map(data.names.index, pair)) for pair in problem.confounded())
+    found, high = np.zeros((8, 8)), np.zeros((8, 8))
+    for matrix, pairs in ((found, [first]), (high, [first, second, (0, 1), (0, 2), (0, 3), (0, 4)])):
+        for one, other in pairs:
+            matrix[one, other] = matrix[other, one] = 0.9
+    settings = {**FAST, "latent": True}
 
-    class Confounded(type(fit)):
-        confounders = ((other, one, 0.9), (*wrong, 0.8))
+    class Known(Method):
+        name = "known"
+        settings_type = Settings
 
-    method = Known()
-    method.result = Confounded(**{name: getattr(fit, name) for name in fit.__dataclass_fields__})
-    monkeypatch.setitem(METHODS, "known", method)
-    record = run_job(Job(problem=problem, method="known"), n_jobs=1)
-    assert (record["confounder_recall"], record["confounder_precision"]) == (0.5, 0.5)
-    assert "confounder_recall" not in run_job(Job(problem=TINY, method="enco", settings=FAST), n_jobs=1)
+        def learn(self, data, settings, *, seed, n_jobs):
+            result = METHODS["enco"].fit(data, seed=0, n_jobs=1, **FAST)
+            return replace(result, confounder_scores=found, lc_scores=high)
+
+    monkeypatch.setitem(METHODS, "known", Known())
+    record = run_job(Job(problem=problem, method="known", settings=settings), n_jobs=1)
+    assert (record["confounder_recall"], record["confounder_precision"]) == (0.5, 1.0)
+    wrong = len({(0, 1), (0, 2), (0, 3), (0, 4)} - {first, second})
+    assert (record["lc_recall"], record["lc_precision"]) == (1.0, 2 / (2 + wrong))
+    assert "confounder_recall" not in run_job(Job(problem=TINY, method="enco", settings=settings), n_jobs=1)
+
+
+def test_scores_of_confounded_pairs_are_drawn(tmp_path):
+    out = tmp_path / "scores.png"
+    settings = [part for name, value in FAST.items() for part in ("--set", f"{name}={value}")]
+    size = ["--variables", "4", "--latents", "1", "--rows", "100", "--interventional-rows", "10", "--threads", "1"]
+    assert main(["bench", "confounder-scores", "--out", str(out), *size, *settings]) == 0
+    assert out.read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(("text", "complaint"), [("1 / 0", "ZeroDivisionError"), (None, "there is no such file")])
@@ -351,6 +358,8 @@ def test_impossible_problems(changes):
         ["gradient-variance", "--out", "figure.pdf"],
         ["gradient-variance", "--out", "nowhere/figure.png"],
         ["gradient-variance", "--repeats", "1"],
+        ["confounder-scores", "--out", "figure.pdf"],
+        ["confounder-scores", "--out", "figure.png", "--latents", "0"],
         ["fly"],
     ],
 )

@@ -188,9 +188,18 @@ def _scores(result: Result, truth: NDArray[np.bool_]) -> Record:
 
 
 def _confounders(result: Result, problem: Simulation) -> Record:
+    """Judge the pairs that were found confounded, and those by the paper's score alone."""
     true = problem.confounded()
-    if not true:
+    if not true or result.lc_scores is None:
         return {}
-    found = [(one, other) for one, other, *_ in getattr(result, "confounders", [])]
-    scores = confounder_scores(found, true)
-    return {"confounder_recall": scores.recall, "confounder_precision": scores.precision}
+    high = np.triu(result.lc_scores, k=1) > result.settings["confounder_threshold"]
+    found = confounder_scores([(one, other) for one, other, _ in result.confounders], true)
+    by_score = confounder_scores(
+        [(result.variables[one], result.variables[other]) for one, other in np.argwhere(high)], true
+    )
+    return {
+        "confounder_recall": found.recall,
+        "confounder_precision": found.precision,
+        "lc_recall": by_score.recall,
+        "lc_precision": by_score.precision,
+    }

@@ -5,6 +5,7 @@ from dataclasses import MISSING, asdict, fields
 from typing import Any
 
 from enco.bench.continuous import ContinuousProblem, MixedProblem
+from enco.bench.deterministic import DeterministicProblem
 from enco.bench.networks import NetworkProblem
 from enco.bench.problem import Problem, Simulation
 from enco.errors import SettingsError
@@ -16,6 +17,7 @@ KINDS: dict[str, type[Simulation]] = {
     "continuous": ContinuousProblem,
     "mixed": MixedProblem,
     "network": NetworkProblem,
+    "deterministic": DeterministicProblem,
 }
 
 

@@ -52,6 +52,8 @@ METRICS = {
         _share("recall", "Recall of the edges"),
         _share("confounder_recall", "Recall of the confounded pairs"),
         _share("confounder_precision", "Precision of the confounded pairs"),
+        _share("lc_recall", "Recall of the confounded pairs by the paper's score"),
+        _share("lc_precision", "Precision of the confounded pairs by the paper's score"),
     )
 }
 """By the field of the record."""

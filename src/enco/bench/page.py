@@ -86,4 +86,4 @@ def _table(spec: Spec, store: Store) -> str:
     plan = spec.plan(methods=list(spec.methods))
     if not any(store.done(planned.job.key) for planned in plan):
         return f"Not run yet: `enco bench run {spec.name}`."
-    return spec_table(spec, plan, store)
+    return spec_table(spec, plan, store, tell_code=False)

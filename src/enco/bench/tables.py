@@ -22,7 +22,9 @@ _READING = (
 _EPOCHS = (1, 2, 3, 4, 6, 8, 10, 12)
 
 
-def spec_table(spec: Spec, plan: Sequence[Planned], store: Store, *, as_latex: bool = False) -> str:
+def spec_table(
+    spec: Spec, plan: Sequence[Planned], store: Store, *, as_latex: bool = False, tell_code: bool = True
+) -> str:
     """Write the tables of a spec, one for each metric, and what must be said about them.
 
     Parameters
@@ -33,18 +35,20 @@ def spec_table(spec: Spec, plan: Sequence[Planned], store: Store, *, as_latex: b
     store : Store
     as_latex : bool
         Instead of Markdown; notes become comments.
+    tell_code : bool
+        Whether to say how many records were made by other code than the present one.
 
     Examples
     --------
     >>> from enco.bench.spec import load_spec
-    >>> spec = load_spec("deterministic")
+    >>> spec = load_spec("scalability")
     >>> print(spec_table(spec, spec.plan(graphs=1), Store()))
     **SHD**
     <BLANKLINE>
-    | method | graphs | random |
-    |---|---:|---:|
-    | SDI, paper |  | 20.6 ± 3.8 |
-    | ENCO, paper |  | **1.4 ± 1.3** |
+    | method | graphs | 100 | 200 | 400 | 1000 |
+    |---|---:|---:|---:|---:|---:|
+    ...
+    | ENCO, paper |  | **0.0 ± 0.0** | **0.0 ± 0.0** | **0.0 ± 0.0** | **0.2 ± 0.42** |
     <BLANKLINE>
     ...
     """
@@ -60,7 +64,7 @@ def spec_table(spec: Spec, plan: Sequence[Planned], store: Store, *, as_latex: b
         parts = [_titled(METRICS[name].title, _metric_table(summary, name, layout), as_latex) for name in spec.metrics]
         if summary.tables["seconds"]:
             parts.append(_titled("Seconds", _metric_table(summary, "seconds", layout, best=False), as_latex))
-    notes = "\n".join(f"% {note}" if as_latex else f"- {note}" for note in _notes(summary))
+    notes = "\n".join(f"% {note}" if as_latex else f"- {note}" for note in _notes(summary, tell_code))
     return "\n\n".join([*parts, notes])
 
 
@@ -95,7 +99,7 @@ def _is_best(line: Line, column: str, rivals: Sequence[Line]) -> bool:
     return own is not None and own <= min(value for value in others if value is not None)
 
 
-def _notes(summary: Summary) -> list[str]:
+def _notes(summary: Summary, tell_code: bool) -> list[str]:
     spec = summary.spec
     notes = [_READING] if spec.task == "fit" else []
     if spec.source:
@@ -103,7 +107,7 @@ def _notes(summary: Summary) -> list[str]:
     if spec.notes:
         notes.append(spec.notes)
     if summary.records:
-        notes += _circumstances(summary.records)
+        notes += _circumstances(summary.records, tell_code)
     else:
         notes.append("Nothing has been run yet.")
     if summary.missing:
@@ -117,14 +121,14 @@ def _notes(summary: Summary) -> list[str]:
     return notes
 
 
-def _circumstances(records: Sequence[Record]) -> list[str]:
+def _circumstances(records: Sequence[Record], tell_code: bool) -> list[str]:
     threads = ", ".join(sorted({str(record["threads"]) for record in records}))
     cpus = ", ".join(sorted({str(record["machine"]["cpu"]) for record in records}))
     peaks = [record["peak_memory_mb"] for record in records if record["peak_memory_mb"] is not None]
     memory = f"; peak memory {max(peaks):.0f} MB" if peaks else ""
-    notes = [f"Seconds of a whole fit, kernels compiled; threads: {threads}; processor: {cpus}{memory}."]
+    notes = [f"Threads: {threads}; processor: {cpus}{memory}. Seconds are those of a fit with compiled kernels."]
     unlike = sum(record["code"] != code_fingerprint() for record in records)
-    if unlike:
+    if unlike and tell_code:
         notes.append(
             f"{unlike} of {len(records)} records were made by other code than the present one; "
             "`enco bench run --renew` redoes them."

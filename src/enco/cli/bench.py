@@ -136,6 +136,46 @@ def gradient_variance(
         typer.echo(f"\nfigure  {out}")
 
 
+@bench.command()
+def confounder_scores(
+    out: Annotated[Path, typer.Option("--out", "-o", help="PNG file for the figure.")],
+    variables: Variables = 25,
+    latents: Annotated[int, typer.Option(min=1, help="Latent confounders.")] = 5,
+    rows: Rows = 5000,
+    interventional_rows: InterventionalRows = 512,
+    seed: Seed = 1000,
+    set_: Set = None,
+    threads: Threads = 2,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+) -> None:
+    """Draw the scores of confounded pairs, and the highest of all others, over the epochs of a fit.
+
+    \b
+    For example, the figure of the paper's Appendix C.3:
+      enco bench confounder-scores --out scores.png
+    """  # noqa: D301
+    from dataclasses import replace
+
+    from enco.bench.figures import draw_scores
+    from enco.bench.latents import scores_over_epochs
+    from enco.bench.problem import Problem
+    from enco.cli.fit import _settings
+
+    settings = replace(_settings(set_ or []), latent=True)
+    check_picture(out, force=force)
+    problem = Problem(
+        structure="random",
+        seed=seed,
+        variables=variables,
+        rows=rows,
+        interventional_rows=interventional_rows,
+        interventions=variables,
+        latents=latents,
+    )
+    draw_scores(scores_over_epochs(problem, settings, n_jobs=threads), out, settings, overwrite=force)
+    typer.echo(f"figure  {out}")
+
+
 def _warm_up(problem: Problem, settings: Settings, threads: int) -> float:
     from enco.bench.warmup import warm_up
 

@@ -47,7 +47,10 @@ def list_() -> None:
         typer.echo(f"{name:{width}}  {summary}")
 
 
-OTHERS = {"speed": "enco bench speed: rates, share of the machine's arithmetic peak, time by stage, memory"}
+OTHERS = {
+    "speed": "enco bench speed: rates, share of the machine's arithmetic peak, time by stage, memory",
+    "confounder-scores": "enco bench confounder-scores: the score of confounded pairs while ENCO learns, Appendix C.3",
+}
 
 
 def run(

@@ -44,6 +44,7 @@ def fit(
     knowledge: Annotated[
         Path | None, typer.Option(help="TOML file with required and forbidden edges, tiers, roots, leaves.")
     ] = None,
+    latent: Annotated[bool, typer.Option("--latent", help="Look for latent confounders of two variables.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Continue a fit that was interrupted.")] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Replace the result, or unfinished fit, in the folder.")
@@ -70,12 +71,13 @@ def fit(
     For example:
       enco fit data.npz --out result
       enco fit screen.csv --target-column guide --control non-targeting --knowledge known.toml --out result
+      enco fit data.npz --latent --out result
       enco fit data.npz --set sparsity=0.01 --set max_epochs=50 --seed 3 --out result
       enco fit data.npz --out result --resume
     """  # noqa: D301 - a real backspace keeps the lines of the paragraph apart
     from enco._result_files import is_complete
 
-    settings = _settings(set_ or [])
+    settings = _settings([*(set_ or []), *(["latent=true"] if latent else [])])
     _check_folder(out, resume=resume, force=force)
     if resume and is_complete(out):
         _report_finished(out, as_json=as_json)
@@ -224,10 +226,28 @@ def _report(result: Result, out: Path, *, as_json: bool) -> None:
         return
     removed = len(result.order_report["removed"])
     typer.echo(f"edges   {result.n_edges}{f', {removed} more removed to break cycles' if removed else ''}")
+    if result.confounder_scores is not None:
+        scored, all_pairs = _scored_pairs(result)
+        typer.echo(f"hidden  {len(result.confounders)} confounded pairs; {scored} of {all_pairs} pairs could be scored")
     typer.echo(f"time    {in_time(result.seconds)}, {len(result.history)} epochs")
     if peak is not None:
         typer.echo(f"memory  {in_bytes(peak)} at most")
     typer.echo(f"result  {out / 'graph.json'}")
+
+
+def _scored_pairs(result: Result) -> tuple[int, int]:
+    """Pairs of variables with a confounder score, and all pairs."""
+    import numpy as np
+
+    n = len(result.variables)
+    scores = result.confounder_scores
+    return 0 if scores is None else int((~np.isnan(scores)).sum()) // 2, n * (n - 1) // 2
+
+
+def _confounder_counts(result: Result) -> dict[str, int]:
+    if result.confounder_scores is None:
+        return {}
+    return {"confounders": len(result.confounders), "scored_pairs": _scored_pairs(result)[0]}
 
 
 def _report_finished(out: Path, *, as_json: bool) -> None:
@@ -245,6 +265,7 @@ def _print_json(result: Result, out: Path, peak: int | None) -> None:
         "variables": len(result.variables),
         "edges": result.n_edges,
         "edges_raw": int(result.adjacency_raw.sum()),
+        **_confounder_counts(result),
         "epochs": len(result.history),
         "seconds": result.seconds,
         "peak_memory": peak,

@@ -2,7 +2,8 @@
 
 A conditional model knows, for each variable j, p(X_j given any subset of its candidate parents). Distribution fitting
 calls `fit`; graph fitting calls `edge_effects` (or `graph_losses`, for the estimators that score whole graphs);
-refinement takes an `extended` copy. Arrays over pairs follow the order of `Candidates`.
+refinement takes an `extended` copy, and the search for confounders its `residuals`. Arrays over pairs follow the order
+of `Candidates`.
 """
 
 from collections.abc import Sequence
@@ -55,6 +56,13 @@ class ConditionalModel(Protocol):
 
     def graph_losses(self, regime: Regime, rows: NDArray[np.int64], graphs: NDArray[np.bool_]) -> Floats:
         """Mean loss [G, N] of each variable under G graphs [G, P] shared by all rows."""
+
+    def residuals(self, regime: Regime, rows: NDArray[np.int64], graph: NDArray[np.bool_]) -> list[Floats]:
+        """Return what a graph [P] leaves unexplained of each variable: a few numbers per row, [rows, K_j].
+
+        The gradient of the row's loss by the network's logits, or by the value of a continuous variable: its mean is
+        zero, given the parents, if the network is right.
+        """
 
     def state(self) -> dict[str, NDArray[np.generic]]:
         """Everything that changes, as named arrays: enough to continue to the same bits."""

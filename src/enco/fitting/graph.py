@@ -6,9 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enco.conditionals.base import ConditionalModel
+from enco.confounders import scorable
 from enco.data import Regime
 from enco.estimators import ESTIMATORS, gamma_gradient, theta_gradient
+from enco.fitting.confounding import confounding
 from enco.fitting.refine import Move, refine
+from enco.fitting.scoring import CrossFit
 from enco.parameters import EdgeParameters
 from enco.settings import Settings
 
@@ -64,20 +67,26 @@ class GraphFitting:
         self._distant = np.flatnonzero(~told_apart & ((cause < effect) | (reverse < 0)) & ~oriented)
         self._everything = np.ones(len(cause), bool)
 
-    def orient(self) -> None:
-        """One pass over all regimes that moves theta only, on the edges out of each regime's targets (Appendix C.2)."""
+    def orient(self, *, existence: bool = False) -> None:
+        """One pass over all regimes that moves theta only, on the edges out of each regime's targets (Appendix C.2).
+
+        With `existence`, gamma of these edges moves too. Where gamma is split, gamma_I lives on this: a step of
+        Algorithm 1 informs it only when its regime is one of N.
+        """
         cause = self.parameters.candidates.cause
         for regime in self._one_pass():
             delta = self._effects(regime, regime.n_rows, wanted=np.isin(cause, regime.targets))
+            gradient = gamma_gradient(self.parameters, delta, self.settings.sparsity)
             self._move_theta(regime, delta)
+            if existence:
+                self._move_gamma(regime, gradient)
 
     def step(self, regime: Regime) -> None:
         """One graph-fitting step of Algorithm 1 on one regime: both gradients from the same edge effects."""
         delta = self._effects(regime, self.settings.graph_batch, wanted=self._everything)
         gradient = gamma_gradient(self.parameters, delta, self.settings.sparsity)
-        informed = np.flatnonzero(~np.isnan(delta) & ~self._fixed)
         self._move_theta(regime, delta)
-        self.parameters.move_gamma(informed, gradient[informed], self.settings.gamma_rate)
+        self._move_gamma(regime, gradient)
 
     def orientation_evidence(self, repeats: int = 4) -> Floats:
         """Log-likelihood ratio, in nats, of each orientation against its reverse on the rows next to its ends, [P].
@@ -97,17 +106,36 @@ class GraphFitting:
         return gain - reverse
 
     def refine(
-        self, adjacency: NDArray[np.bool_], continuous: NDArray[np.bool_]
+        self,
+        adjacency: NDArray[np.bool_],
+        continuous: NDArray[np.bool_],
+        confounded: NDArray[np.bool_] | None = None,
     ) -> tuple[NDArray[np.bool_], list[Move]]:
-        """Improve an acyclic graph [N, N] by single moves that background knowledge allows."""
+        """Improve an acyclic graph [N, N] by moves that knowledge, and confounded pairs [P], allow."""
+        closed = self._fixed if confounded is None else self._fixed | confounded
         against = self._oriented & (self.parameters.theta < 0)
         return refine(
             self.model,
             adjacency,
             regimes=self.regimes,
-            movable=~self._fixed & ~against,
+            movable=~closed & ~against,
             continuous=continuous,
             settings=self.settings,
+        )
+
+    def scorable(self) -> NDArray[np.bool_]:
+        """Pairs of which can be said whether they are confounded, [P]."""
+        return scorable(self.parameters.candidates, [regime.targets for regime in self.regimes], self._fixed)
+
+    def confounding(self, adjacency: NDArray[np.bool_], observational: Regime) -> tuple[Floats, NDArray[np.bool_]]:
+        """Score the pairs of a graph, and take edges between confounded ones out; see `enco.fitting.confounding`."""
+        return confounding(
+            CrossFit(self.model, self.regimes, self.settings),
+            adjacency,
+            observational=observational,
+            scorable=self.scorable(),
+            evidence=self.settings.edge_evidence,
+            threshold=self.settings.confounder_threshold,
         )
 
     def second_look(self) -> None:
@@ -137,6 +165,10 @@ class GraphFitting:
         rows = np.sort(self.rng.permutation(regime.n_rows)[:batch])
         probability = self.parameters.edge_probability()
         return self._estimate(self.model, regime, rows, probability, wanted, self.rng, self.settings.graph_samples)
+
+    def _move_gamma(self, regime: Regime, gradient: Floats) -> None:
+        informed = np.flatnonzero(~np.isnan(gradient) & ~self._fixed)
+        self.parameters.move_gamma(informed, gradient[informed], self.settings.gamma_rate, regime.targets)
 
     def _move_theta(self, regime: Regime, delta: Floats) -> None:
         """Eq. 4: theta[i, j] follows interventions on X_i; pairs far from all interventions follow all, slowly."""

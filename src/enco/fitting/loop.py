@@ -35,6 +35,7 @@ from enco._describe import constant_columns
 from enco.candidates import Candidates
 from enco.conditionals.base import FitReport
 from enco.conditionals.torch import NetworkFactory
+from enco.confounders import SplitEdgeParameters, confounder_scores
 from enco.data import InterventionalData, Regime
 from enco.errors import DataError
 from enco.fitting.engines import make_model
@@ -108,8 +109,9 @@ class Discovery:
         # A constant column neither explains nor can be explained.
         varies = ~constant_columns(data)[self.column]
         self.candidates = Candidates.from_mask(constraints.allowed & (np.outer(varies, varies) | constraints.required))
-        self.parameters = EdgeParameters(self.candidates)
+        self.parameters = (SplitEdgeParameters if settings.latent else EdgeParameters)(self.candidates)
         fixed, oriented = constraints.apply(self.parameters)
+        self._observational = data.observational
         self._continuous = data.n_levels[self.column] == 0
         rank = np.argsort(self.column)
         regimes = [Regime(tuple(sorted(rank[list(r.targets)].tolist())), r.codes, r.reals) for r in data.interventional]
@@ -161,11 +163,30 @@ class Discovery:
         finally:
             self.restore(state)
 
-    def refine(self, adjacency: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], list[Move]]:
-        """Improve an acyclic graph [N, N] by single moves until none helps; see `enco.fitting.refine`."""
+    def refine(
+        self, adjacency: NDArray[np.bool_], confounded: NDArray[np.bool_] | None = None
+    ) -> tuple[NDArray[np.bool_], list[Move]]:
+        """Improve an acyclic graph [N, N] by single moves until none helps; see `enco.fitting.refine`.
+
+        Pairs [P] that are said to be confounded stay as they are.
+        """
         if not self.epoch:  # networks that have learned nothing have nothing to say
             return adjacency, []
-        return self.graph_fitting.refine(adjacency, self._continuous)
+        return self.graph_fitting.refine(adjacency, self._continuous, confounded)
+
+    def lc_scores(self) -> NDArray[np.float64]:
+        """Return the paper's score of every pair by gamma_I and gamma_O, [P]; NaN where it cannot be."""
+        assert isinstance(self.parameters, SplitEdgeParameters)
+        return np.where(self.graph_fitting.scorable(), confounder_scores(self.parameters), np.nan)
+
+    def confounding(self, adjacency: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Score every pair [P] given a graph, and take edges between confounded pairs out of it.
+
+        By the tests of `enco.fitting.confounding`, which have networks of their own, or by lc without refinement.
+        """
+        if self.epoch and self.settings.refine_rounds:
+            return self.graph_fitting.confounding(adjacency, self._observational)
+        return self.lc_scores(), adjacency
 
     def settled(self) -> bool:
         """Whether hardly any decision has changed for some epochs and nearly all edge probabilities are near 0 or 1."""
@@ -211,7 +232,7 @@ class Discovery:
         passes = self.settings.first_orientation_passes if orienting else self.settings.orientation_passes
         steps = 0 if orienting else self.settings.graph_steps
         for done in range(passes):
-            self.graph_fitting.orient()
+            self.graph_fitting.orient(existence=self.settings.latent and not orienting)
             on_progress(self._progress("orientations", (done + 1) / passes))
         for done, regime in enumerate(self.graph_fitting.sequence(steps)):
             self.graph_fitting.step(regime)

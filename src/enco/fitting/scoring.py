@@ -8,7 +8,7 @@ range), and there are often more of them. So the rows of every regime are split 
 from all observational rows and one half, and is judged on the other half, and a second set the other way round.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,15 +68,27 @@ class CrossFit:
 
     def toggles(self, graph: Mask, variables: Mask) -> Floats:
         """Change of the summed loss by having each edge into some variables rather than not, nats, [P]."""
-        present = graph[self.pairs.cause, self.pairs.effect].astype(np.float64)
         wanted = variables[self.pairs.effect]
-        total = np.zeros(self.pairs.n_pairs)
-        for model, halves in zip(self._models, self._rows, strict=True):
-            for regime, rows, weight in zip(self._regimes, halves, self._weight, strict=True):
-                if len(rows):
-                    delta = model.edge_effects(regime, rows, present, wanted)
-                    total += np.nan_to_num(delta) * len(rows) * weight
-        return total
+        return self._summed_effects(graph, lambda regime: wanted)
+
+    def harm(self, graph: Mask) -> Floats:
+        """Change of the summed loss by having each edge rather than not, where its cause was a target, nats, [P]."""
+        return self._summed_effects(graph, lambda regime: np.isin(self.pairs.cause, regime.targets))
+
+    def residual_blocks(self, graph: Mask, observational: Regime) -> Iterator[list[Floats]]:
+        """Yield what the graph leaves unexplained of every variable, [rows, K_j] each, zero where it was a target.
+
+        Interventional rows as they are judged; observational rows, from which both sets of networks learned, by turns.
+        """
+        present = graph[self.pairs.cause, self.pairs.effect]
+        each = _some(np.random.default_rng(0).permutation(observational.n_rows), MOST_ROWS / observational.n_rows)
+        for turn, (model, halves) in enumerate(zip(self._models, self._rows, strict=True)):
+            parts = [(observational, each[turn :: len(self._models)]), *zip(self._regimes, halves, strict=True)]
+            for regime, rows in parts:
+                residuals = model.residuals(regime, rows, present)
+                for target in regime.targets:
+                    residuals[target][:] = 0.0
+                yield residuals
 
     def dedicated(self, graph: Mask, variables: NDArray[np.int64]) -> Floats:
         """Sum the losses of some variables by networks first trained for exactly these parents, nats, [N].
@@ -93,6 +105,16 @@ class CrossFit:
                     loss = expert.graph_losses(regime, rows, present[None])[0] * len(rows) * weight
                     loss[list(regime.targets)] = 0.0
                     total += loss
+        return total
+
+    def _summed_effects(self, graph: Mask, wanted: Callable[[Regime], Mask]) -> Floats:
+        present = graph[self.pairs.cause, self.pairs.effect].astype(np.float64)
+        total = np.zeros(self.pairs.n_pairs)
+        for model, halves in zip(self._models, self._rows, strict=True):
+            for regime, rows, weight in zip(self._regimes, halves, self._weight, strict=True):
+                if len(rows):
+                    delta = model.edge_effects(regime, rows, present, wanted(regime))
+                    total += np.nan_to_num(delta) * len(rows) * weight
         return total
 
 

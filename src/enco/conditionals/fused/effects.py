@@ -1,4 +1,4 @@
-"""Edge effects and graph losses of one variable.
+"""Edge effects, graph losses and residuals of one variable.
 
 `paired_effects` is the heart of graph fitting: for each row one sampled graph, and for every candidate parent the
 loss with and without that parent, the rest of the graph unchanged. The expectation is the bracket of Eq. 3 and Eq. 4,
@@ -20,7 +20,7 @@ from enco.conditionals.fused.network import F32, I64, LEAK, U8, U64, losses, out
 from enco.conditionals.fused.training import activate
 from enco.conditionals.fused.vector_math import FAST
 
-__all__ = ["Table", "gather", "graph_losses", "paired_effects", "paired_effects_of"]
+__all__ = ["Table", "gather", "graph_losses", "paired_effects", "paired_effects_of", "residuals"]
 
 f32 = np.float32
 
@@ -135,6 +135,38 @@ def graph_losses(
             for r in range(rows):
                 total += loss[r]
         mean_loss[g] = total / rows_total
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def residuals(
+    block: F32, hidden: int, out_row: int, n_out: int, gaussian: bool, table_row: I64, numeric: U8, x: F32, y: F32,
+    parents: U8, residual: F32,
+) -> None:  # fmt: skip
+    """Gradient of the loss of each row by the outputs, given exactly some parents.
+
+    parents : uint8 [k]
+    residual : float32 [R, levels], or [R, 1] for a continuous variable (by its mean only); written in place
+    """
+    rows_total = x.shape[0]
+    weights = block.reshape(-1, hidden)
+    out_w = weights[out_row : out_row + n_out]
+    out_b = block[(out_row + n_out) * hidden :]
+    present = np.empty((BLOCK, table_row.shape[0]), np.uint8)
+    for r in range(BLOCK):
+        present[r] = parents
+    h = np.empty((BLOCK, hidden), np.float32)
+    a = np.zeros((BLOCK + 1, hidden), np.float32)
+    logits = np.zeros((n_out, BLOCK + 1), np.float32)
+    loss = np.empty(BLOCK, np.float32)
+    for begin in range(0, rows_total, BLOCK):
+        rows = min(BLOCK, rows_total - begin)
+        sample_hidden(weights, table_row, numeric, x[begin : begin + rows], present, h, rows)
+        activate(h, a, rows)
+        outputs(a, out_w, out_b, logits, rows)
+        losses(logits, gaussian, y[begin : begin + rows], loss, rows, True)
+        for r in range(rows):
+            for k in range(residual.shape[1]):
+                residual[begin + r, k] = logits[k, r]
 
 
 @njit(cache=True, forceinline=True, nogil=True, error_model="numpy")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from enco.candidates import Candidates
 from enco.conditionals.base import FitReport, Floats
 from enco.conditionals.continuous import Standardisation
-from enco.conditionals.fused.effects import Table, gather, graph_losses, paired_effects_of
+from enco.conditionals.fused.effects import Table, gather, graph_losses, paired_effects_of, residuals
 from enco.conditionals.fused.layout import Layout
 from enco.conditionals.fused.random import new_streams
 from enco.conditionals.fused.training import center_tables, fit_variable
@@ -162,6 +162,19 @@ class FusedConditionals:
 
         self._run(run, range(self.candidates.n_variables))
         return result.T.astype(np.float64)
+
+    def residuals(self, regime: Regime, rows: NDArray[np.int64], graph: NDArray[np.bool_]) -> list[Floats]:
+        """Return what a graph [P] leaves unexplained, [rows, levels] per variable, or [rows, 1] if it is continuous."""
+        width = np.where(self._numeric == 1, 1, self.layout.n_outputs)
+        result = [np.empty((len(rows), k), np.float32) for k in width.tolist()]
+
+        def run(j: int) -> None:
+            x, y = self._gather(regime, rows, j)
+            parents = np.ascontiguousarray(graph[self.candidates.pairs_into(j)].view(np.uint8))
+            residuals(*self._network(j), x, y, parents, result[j])
+
+        self._run(run, range(self.candidates.n_variables))
+        return [residual.astype(np.float64) for residual in result]
 
     def state(self) -> dict[str, NDArray[np.generic]]:
         """Weights, Adam moments, step counters and random streams (copies)."""

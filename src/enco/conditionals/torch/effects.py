@@ -1,4 +1,4 @@
-"""Edge effects and graph losses of a bank.
+"""Edge effects, graph losses and residuals of a bank.
 
 `paired_effects` is what graph fitting lives on: for each row one sampled graph, and for every wanted parent the loss
 with and without that parent, the rest of the graph unchanged (the bracket of Eq. 3 and Eq. 4). Because the first layer
@@ -16,7 +16,7 @@ from enco.conditionals.torch.network import Network
 from enco.conditionals.torch.parents import KINDS, Kind, Present
 from enco.conditionals.torch.rows import Rows
 
-__all__ = ["graph_losses", "paired_effects"]
+__all__ = ["graph_losses", "paired_effects", "residuals"]
 
 _LEAST_ROWS = 64  # evaluated at once as long as the budget allows any choice: products of fewer rows are slow
 
@@ -96,6 +96,32 @@ def graph_losses(bank: Bank, rows: Rows, graphs: Tensor, mean_loss: NDArray[np.f
             loss = network.head.loss(outputs.unflatten(1, (len(some), len(block))), y)
             total += loss.sum(-1, dtype=torch.float64)
         mean_loss[first : first + len(some), bank.variables] = (total / len(rows)).T.cpu().numpy()
+
+
+def residuals(bank: Bank, rows: Rows, graph: Tensor) -> Tensor:
+    """Gradient of the loss of each row by the logits, [V, R, K], or by the value of continuous variables, [V, R, 1].
+
+    Parameters
+    ----------
+    bank : Bank
+    rows : Rows
+    graph : bool [P + 1]
+        Parents of each variable; the last entry is False.
+    """
+    network, weights = bank.network, bank.weights
+    parts = []
+    for begin in range(0, len(rows), chunk := row_chunk(network, len(weights))):
+        block = rows.take(slice(begin, begin + chunk))
+        with torch.no_grad():
+            present = network.parents.given(graph[None], len(block))
+            parameters = network.outputs(weights, network.hidden(weights, block, present))
+            y = network.target(block).clone()
+        wanted = y if y.is_floating_point() else parameters
+        with torch.enable_grad():
+            wanted.requires_grad_()
+            (gradient,) = torch.autograd.grad(network.head.loss(parameters, y).sum(), wanted)
+        parts.append(gradient.unsqueeze(-1) if y.is_floating_point() else gradient)
+    return torch.cat(parts, 1)
 
 
 def _toggled(

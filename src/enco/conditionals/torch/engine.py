@@ -164,6 +164,21 @@ class TorchConditionals:
         self._run(lambda bank: graph_losses(bank, block, padded, mean_loss))
         return mean_loss
 
+    def residuals(self, regime: Regime, rows: NDArray[np.int64], graph: NDArray[np.bool_]) -> list[Floats]:
+        """Return what a graph [P] leaves unexplained, [rows, levels] per variable, or [rows, 1] if it is continuous."""
+        from enco.conditionals.torch.effects import residuals
+
+        result: dict[int, Floats] = {}
+        block, padded = self._columns.read(regime, rows), self._padded(graph)
+
+        def run(bank: Bank) -> None:
+            found = residuals(bank, block, padded).cpu().numpy().astype(np.float64)
+            for j, residual in zip(bank.variables.tolist(), found, strict=True):
+                result[j] = residual[:, : max(1, self._columns.n_levels[j])]  # a bank is padded to its largest member
+
+        self._run(run)
+        return [result[j] for j in range(self.candidates.n_variables)]
+
     def state(self) -> dict[str, NDArray[np.generic]]:
         """Weights, Adam moments, step counters and random streams of every bank (copies)."""
         return {f"{k}.{name}": value for k, bank in enumerate(self.banks) for name, value in bank.state().items()}

@@ -1,0 +1,152 @@
+"""Which pairs of a graph share a latent confounder, judged on all rows (not in the paper).
+
+The score lc of the paper (`enco.confounders`) asks whether an edge pays in *prediction*, row by row. A confounder of
+two variables with many other causes is weak: one needs many rows to learn what it is good for, and far fewer to see
+that it is there. So once there is a graph, the same three questions are asked of it by tests:
+
+    score(i, j) = dependence(i, j) * s(c + harm[i, j]) * s(c + harm[j, i]),     s = sigmoid, c = edge_evidence
+
+dependence   Where neither is a target, are i and j dependent given their parents? If not, the residuals of both, from
+             the cross-fitted networks, are uncorrelated (the generalised covariance measure, Shah and Peters 2020).
+             With p the p-value of that, it is s(-log p - log(number of pairs) - c).
+harm         Under interventions on i, how much worse is X_j explained with the edge i -> j than without, in nats? A
+             cause helps. A confounded variable harms: it promises what interventions on it do not keep.
+
+An edge of the graph has dependence 1 and must be harmful beyond doubt to be questioned: s(harm[i, j] - c) for i -> j.
+Questioned edges are taken out, and the first line then decides.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from scipy.stats import chi2
+
+from enco.data import Regime
+from enco.fitting.scoring import CrossFit
+
+__all__ = ["Dependence", "confounding"]
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+_SMALLEST = 1e-6  # of the variance of residuals in some direction, relative to the largest; below it there is none
+
+
+def confounding(
+    scores: CrossFit, graph: Mask, *, observational: Regime, scorable: Mask, evidence: float, threshold: float
+) -> tuple[Floats, Mask]:
+    """Score every pair of variables of an acyclic graph.
+
+    Parameters
+    ----------
+    scores : CrossFit
+        Is trained here.
+    graph : bool [N, N]
+    observational : Regime
+    scorable : bool [P]
+        Pairs to score, see `enco.confounders.scorable`.
+    evidence : float
+        c, in nats.
+    threshold : float
+        Of the score, beyond which an edge is questioned.
+
+    Returns
+    -------
+    score : float64 [P]
+        The same for (i, j) and (j, i); NaN where not scorable.
+    graph : bool [N, N]
+        Without the edges between pairs beyond the threshold.
+    """
+    pairs = scores.pairs
+    cause, effect, reverse = pairs.cause, pairs.effect, pairs.reverse
+    scores.train(graph)
+    harm = scores.harm(graph)
+    present = graph[cause, effect]
+    as_edge = expit(harm - evidence) * expit(harm[reverse] + evidence)
+    questioned = present & scorable & (as_edge > threshold)
+    without = graph.copy()
+    without[cause[questioned], effect[questioned]] = False
+    if questioned.any():
+        scores.train(without)
+        harm = scores.harm(without)
+    doubt = evidence + np.log(1 + np.count_nonzero(scorable) // 2)
+    dependence = expit(-Dependence.of(scores, without, observational).log_p()[cause, effect] - doubt)
+    score = dependence * expit(harm + evidence) * expit(harm[reverse] + evidence)
+    kept = present & ~questioned
+    score = np.where(kept, as_edge, np.where((reverse >= 0) & kept[reverse], as_edge[reverse], score))
+    score = np.where(scorable, score, np.nan)
+    found = score > threshold
+    cleared = graph.copy()
+    cleared[cause[found], effect[found]] = False
+    return score, cleared
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """Test of the independence of every two variables given their parents in a graph.
+
+    With residuals u_i and u_j, the statistic is the squared norm of the sum over rows of u_i u_j', divided by its mean
+    under independence, the sum of |u_i|^2 |u_j|^2, which holds even where the spread of both depends on the same
+    parents. It is then distributed like a weighted sum of squared normal variables, the weights being products of the
+    variances of u_i and u_j in their principal directions; its first three moments decide the p-value.
+
+    Attributes
+    ----------
+    ratio : float64 [N, N]
+        The statistic; its mean is 1 under independence.
+    second, third : float64 [N, N]
+        Sums of the squares, and of the cubes, of the weights, which sum to 1.
+    """
+
+    ratio: Floats
+    second: Floats
+    third: Floats
+
+    @classmethod
+    def of(cls, scores: CrossFit, graph: Mask, observational: Regime) -> "Dependence":
+        """Test on the rows where neither of the two was intervened on, observational rows included."""
+        blocks = list(scores.residual_blocks(graph, observational))
+        scaling, weights = _scaling(blocks, len(graph))
+        start = np.cumsum([0, *map(len, weights)])
+        products, norms = np.zeros((start[-1], start[-1])), np.zeros((len(graph), len(graph)))
+        for residuals in blocks:
+            scaled = [residual @ matrix for residual, matrix in zip(residuals, scaling, strict=True)]
+            stacked = np.concatenate(scaled, axis=1)
+            products += stacked.T @ stacked
+            squares = np.stack([(part**2).sum(axis=1) for part in scaled], axis=1)
+            norms += squares.T @ squares
+        summed = np.add.reduceat(np.add.reduceat(products**2, start[:-1], axis=0), start[:-1], axis=1)
+        second, third = (np.array([(weight**power).sum() for weight in weights]) for power in (2, 3))
+        return cls(summed / np.where(norms > 0, norms, np.inf), np.outer(second, second), np.outer(third, third))
+
+    def log_p(self) -> Floats:
+        """Log of the p-value, [N, N].
+
+        Examples
+        --------
+        >>> one = np.ones((1, 1))
+        >>> Dependence(3.84 * one, one, one).log_p().round(2)  # one squared normal variable: p = 0.05
+        array([[-2.99]])
+        """
+        freedom = self.second**3 / self.third**2
+        return chi2.logsf(freedom + (self.ratio - 1.0) * np.sqrt(freedom / self.second), freedom)  # type: ignore[no-any-return]
+
+
+def _scaling(blocks: list[list[Floats]], n_variables: int) -> tuple[list[Floats], list[Floats]]:
+    """Matrices [K_j, directions] that scale the residuals of each variable, and the shares of variance afterwards.
+
+    Halfway between residuals as they are, of which few directions would count, and unit variance in all directions, of
+    which most would be noise.
+    """
+    matrices, weights = [], []
+    for variable in range(n_variables):
+        parts = [residuals[variable] for residuals in blocks]
+        value, vector = np.linalg.eigh(np.sum([part.T @ part for part in parts], axis=0))
+        real = value > _SMALLEST * value[-1]
+        real[-1] = True  # a variable without any residual keeps one direction, in which nothing happens
+        deviation = np.sqrt(np.maximum(value[real], np.finfo(float).tiny))
+        matrices.append(vector[:, real] / np.sqrt(deviation))
+        weights.append(deviation / deviation.sum())
+    return matrices, weights

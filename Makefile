@@ -22,12 +22,10 @@ types: $(VENV)/.dev
 layers: $(VENV)/.dev
 	$(BIN)/lint-imports
 
-bench: $(VENV)/.core  ## the tables of docs/benchmarks.md; about a quarter of an hour on two cores
-	mkdir -p results
-	$(BIN)/enco bench structures --out results/structures.jsonl
-	$(BIN)/enco bench continuous --out results/continuous.jsonl
-	$(BIN)/enco bench mixed --out results/continuous.jsonl
-	$(BIN)/enco bench speed
+bench: $(VENV)/.core  ## what is missing of two tables of docs/benchmarks.md, and the page itself
+	$(BIN)/enco bench run table1 --methods enco --graphs 10
+	$(BIN)/enco bench run continuous --methods enco
+	$(BIN)/enco bench docs --out docs/benchmarks.md --force
 
 docs: $(VENV)/.docs
 	$(BIN)/sphinx-build -W -b html docs docs/_build/html

@@ -9,8 +9,8 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
-from scipy.special import expit
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, logit
 
 from enco._evidence import Evidence
 from enco._result_files import read_folder, write_folder
@@ -174,6 +174,61 @@ class Result:
             seconds=seconds + time.perf_counter() - began,
             confounder_scores=None if scores is None else scores[to_columns],
             lc_scores=lc[to_columns] if latent else None,
+        )
+
+    @classmethod
+    def from_graph(
+        cls,
+        adjacency: ArrayLike,
+        data: InterventionalData,
+        *,
+        probability: ArrayLike | None = None,
+        history: pd.DataFrame | None = None,
+    ) -> "Result":
+        """Wrap the graph that some other method has found; if it has cycles, they are cut.
+
+        Parameters
+        ----------
+        adjacency : [N, N]
+            Row = cause, column = effect, in the order of the columns of the data; becomes `adjacency_raw`.
+        data : InterventionalData
+        probability : [N, N], optional
+            How sure the method is of every edge; it is sure of its graph by default. Cycles are cut where that costs
+            the least.
+        history : DataFrame, optional
+
+        Notes
+        -----
+        Existence is p[i, j] + p[j, i], at most 1, and orientation the share of p[i, j] in it: their product is p[i, j].
+
+        Examples
+        --------
+        >>> x = np.array([[0, 0], [1, 1], [0, 1], [1, 0]])
+        >>> data = InterventionalData.from_environments([x, x], [None, "X1"])
+        >>> result = Result.from_graph([[0, 1], [1, 0]], data, probability=[[0, 0.6], [0.2, 0]])
+        >>> result, result.edge_probability.round(3).tolist()
+        (Result(2 variables, 1 edge, 1 more removed to break cycles), [[0.0, 0.6], [0.2, 0.0]])
+        """
+        raw = np.asarray(adjacency).astype(bool)
+        sure = np.asarray(raw if probability is None else probability, np.float64)
+        either = sure + sure.T
+        # Clipped, so that a method that is certain does not leave infinite numbers behind.
+        gamma = np.clip(logit(np.clip(either, 0.0, 1.0)), -REQUIRED, REQUIRED)
+        np.fill_diagonal(gamma, -np.inf)
+        share = np.divide(sure, either, out=np.full_like(sure, 0.5), where=either > 0)
+        theta = np.clip(logit(share), -REQUIRED, REQUIRED)
+        ordered = acyclic(raw, np.triu(theta, 1) - np.triu(theta, 1).T, names=data.names)
+        return cls(
+            variables=data.names,
+            adjacency=ordered.adjacency.astype(np.uint8),
+            adjacency_raw=raw.astype(np.uint8),
+            gamma=gamma,
+            theta=theta,
+            order=tuple(data.names[position] for position in ordered.order),
+            order_report=_report(ordered, data.names) | {"refined": []},
+            evidence=Evidence.of(data),
+            history=pd.DataFrame(columns=_EPOCH) if history is None else history,
+            settings={},
         )
 
     @property

@@ -1,21 +1,27 @@
-"""Benchmarks that a reader can run: the paper's tables for simulated graphs, the speed of a fit, gradient variance.
+"""Benchmarks that a reader can run: the paper's tables and figures, the speed of a fit, the noise of its gradients.
 
 Map of the modules:
 
-======================  ================================================================================
-`problem`               one simulated problem, fixed by its seed: data and the true graph; categorical variables
-`continuous`            the same with continuous variables, and with both kinds
-`latents`               the same with latent confounders
-`deterministic`         deterministic variables and unfaithful graphs
-`jobs`                  simulate, fit and evaluate many problems; one record each
-`records`               records as JSON lines, found again by what they are records of
-`paper`, `published`    the paper's numbers for the same problems, and others': categorical and continuous
-`tables`                records beside those numbers, as Markdown
-`speed`, `metering`     what a fit does per second, and how near that is to what the machine can do
-`gradient_variance`     the paper's Figure 2: noise of the three gradient estimators at equal cost
-`figures`               that, drawn
-`warmup`, `machine`     compilation apart from the rest; what the figures were measured on
-======================  ================================================================================
+============================  ==========================================================================
+`specs/`, `spec`              one TOML file for each table and figure, and how it is read
+`kinds`                       the kinds of problems, by name:
+`problem`                     one simulated problem, fixed by its seed: data and the true graph; categorical
+`continuous`, `networks`      the same with continuous variables or both kinds, and known networks
+`deterministic`               the same with deterministic variables and unfaithful graphs
+`jobs`                        one problem for one method: its key, and its record
+`runner`, `worker`            many jobs, in processes of their own
+`plugins`                     methods of one's own
+`records`                     records as JSON lines, found again by what they are records of
+`metrics`, `summary`          what tables show of records; averages beside published numbers
+`tables`, `markup`            those as Markdown and LaTeX
+`spec_figures`, `page`        as figures, and all of them as one page
+`latents`                     the score of confounded pairs while ENCO learns
+`learning_curves`             precision and recall while ENCO learns
+`gradient_variance`           the paper's Figure 2: noise of the three gradient estimators at equal cost
+`figures`                     that, drawn
+`speed`, `metering`           what a fit does per second, and how near that is to what the machine can do
+`warmup`, `machine`           compilation apart from the rest; what the figures were measured on
+============================  ==========================================================================
 
 The commands `enco bench ...` draw and print; nothing here does.
 """

@@ -1,4 +1,4 @@
-"""Simulated problems with continuous variables, as in the paper's Appendix D.6, or with both kinds.
+"""Simulated problems with continuous variables, as in the paper's Appendix D.5, or with both kinds.
 
 Graphs are random: each pair of variables is joined with probability 2 e / (N - 1), which makes e edges per variable on
 average (e = 1 in the paper). Mechanisms and interventions are those of Brouillard et al. (2020); see

@@ -21,13 +21,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from enco.bench.markup import markdown
 from enco.bench.problem import Problem
-from enco.bench.tables import markdown
 from enco.estimators import ESTIMATORS, gamma_gradient
 from enco.fitting.loop import Discovery
 from enco.settings import EstimatorName, Settings
 
-__all__ = ["Curve", "Point", "measure_variance", "variance_table"]
+__all__ = ["Curve", "Point", "measure_variance", "variance_layout", "variance_table", "variance_title"]
 
 POOL = 20_000  # rows of the intervention that batches are drawn from, with replacement
 NAMES: tuple[EstimatorName, ...] = ("reinforce", "independent", "paired")
@@ -139,23 +139,30 @@ def variance_table(curves: Sequence[Curve]) -> str:
     |---|---:|---:|---:|---:|---:|---:|---:|
     | 1,000 | 10 | 50 | 2.00e-01 | 2.00e-02 | 1.00e-02 | 10.0 | 2.0 |
     """
+    return "\n\n".join(f"{variance_title(curve)}\n\n{variance_layout(curve, markdown)}" for curve in curves)
+
+
+def variance_title(curve: Curve) -> str:
+    """Say what the table of a curve shows."""
+    return f"Standard deviation of the gamma gradient, {curve.rows}"
+
+
+def variance_layout(curve: Curve, layout: Callable[[Sequence[str], Sequence[Sequence[str]]], str]) -> str:
+    """Lay out the deviations of one curve, one line for each cost."""
     header = ["network evaluations", "K graphs", "rows, paired", *(TITLES[name] for name in NAMES),
               "REINFORCE / paper's ENCO", "paper's ENCO / paired"]  # fmt: skip
-    parts = []
-    for curve in curves:
-        rows = [
-            [
-                f"{point.evaluations:,}",
-                f"{point.graphs:,}",
-                f"{point.rows:,}",
-                *(f"{point.deviation[name]:.2e}" for name in NAMES),
-                f"{point.deviation['reinforce'] / point.deviation['independent']:.1f}",
-                f"{point.deviation['independent'] / point.deviation['paired']:.1f}",
-            ]
-            for point in curve.points
+    rows = [
+        [
+            f"{point.evaluations:,}",
+            f"{point.graphs:,}",
+            f"{point.rows:,}",
+            *(f"{point.deviation[name]:.2e}" for name in NAMES),
+            f"{point.deviation['reinforce'] / point.deviation['independent']:.1f}",
+            f"{point.deviation['independent'] / point.deviation['paired']:.1f}",
         ]
-        parts += [f"Standard deviation of the gamma gradient, {curve.rows}", markdown(header, rows)]
-    return "\n\n".join(parts)
+        for point in curve.points
+    ]
+    return layout(header, rows)
 
 
 def _gradient(

@@ -1,113 +1,128 @@
-"""Simulate, fit and evaluate many problems, and keep one record of each."""
+"""One piece of work of a benchmark, known by its content, and what is recorded of it."""
 
-import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from enco._version import __version__
-from enco.bench.machine import code_fingerprint, machine, peak_memory_mb, versions
-from enco.bench.problem import Simulation
-from enco.bench.records import Record, Store, key_of
-from enco.fitting.loop import Discovery
-from enco.metrics import confounder_scores, shd, sid
+from enco.baselines import find_method
+from enco.bench.gradient_variance import measure_variance
+from enco.bench.kinds import make_problem, told_apart
+from enco.bench.learning_curves import measure_curve
+from enco.bench.machine import code_fingerprint, machine, peak_memory_mb, reset_peak_memory, versions
+from enco.bench.problem import Problem, Simulation
+from enco.bench.records import DONE, Record, key_of
+from enco.errors import SettingsError
+from enco.metrics import confounder_scores, edge_scores, shd, sid
 from enco.result import Result
 from enco.settings import Settings
 
-__all__ = ["Job", "run_jobs", "unfinished"]
+__all__ = ["TASKS", "Job", "run_job"]
 
 LARGEST_FOR_SID = 200  # beyond, counting wrong adjustment sets takes longer than it is worth
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Job:
-    """One problem to fit.
+    """One problem for one method.
+
+    Attributes
+    ----------
+    problem : Simulation
+    method : str
+        See `enco.baselines.METHODS`.
+    settings : dict
+        Of the method, where they differ from its defaults.
+    task : str
+        See `TASKS`.
 
     Examples
     --------
-    >>> from enco.bench.problem import Problem
-    >>> job = Job(Problem(structure="chain", seed=1), Settings())
-    >>> job.key == Job(Problem(structure="chain", seed=1), Settings(sparsity=0.1)).key
+    >>> job = Job(problem=Problem(structure="chain", seed=1), method="enco")
+    >>> job.key == Job(problem=Problem(structure="chain", seed=1), method="enco", settings={"sparsity": 0.1}).key
     False
+    >>> Job.from_content(job.content) == job
+    True
     """
 
     problem: Simulation
-    settings: Settings
+    method: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    task: str = "fit"
+
+    @property
+    def content(self) -> Record:
+        """Everything that decides the outcome, but not the threads, which change no result."""
+        return {
+            "task": self.task,
+            "problem": told_apart(self.problem),
+            "method": self.method,
+            "settings": dict(self.settings),
+        }
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> "Job":
+        """Build the job that has this content."""
+        problem = dict(content["problem"])
+        return cls(
+            problem=make_problem(problem.pop("kind"), problem),
+            method=content["method"],
+            settings=content["settings"],
+            task=content["task"],
+        )
 
     @cached_property
     def key(self) -> str:
-        """Identity of the job: problem, settings and version, but not the threads, which change no result."""
-        return key_of({"problem": asdict(self.problem), "settings": asdict(self.settings), "enco": __version__})
+        """Identity of the job."""
+        return key_of(self.content)
+
+    def check(self) -> None:
+        """Raise an `EncoError` unless there are such a method and such settings."""
+        find_method(self.method).make_settings(**self.settings)
+
+    def describe(self) -> Record:
+        """Return the part of a record that is known beforehand."""
+        given = {"task": self.task, "method": self.method, "kind": told_apart(self.problem)["kind"]}
+        return {"key": self.key, **given, **asdict(self.problem), "settings": dict(self.settings)}
 
 
-def run_jobs(
-    jobs: Sequence[Job],
-    store: Store,
-    *,
-    n_jobs: int,
-    on_start: Callable[[Job], None] = lambda job: None,
-    on_epoch: Callable[[Discovery], None] = lambda discovery: None,
-    on_record: Callable[[Job, Record], None] = lambda job, record: None,
-) -> list[Record]:
-    """Do the jobs that the store has no record of; each record is stored as soon as it is there.
+def run_job(job: Job, *, n_jobs: int, on_start: Callable[[], None] = lambda: None) -> Record:
+    """Do a job and return its record.
 
     Parameters
     ----------
-    jobs : sequence of Job
-    store : Store
+    job : Job
     n_jobs : int
         Threads.
-    on_start, on_epoch, on_record : callable, optional
-        Called before a fit, after each of its epochs, and after its record is stored.
-
-    Returns
-    -------
-    list of dict
-        One record per job, in order, old and new.
+    on_start : callable, optional
+        Called when the data are there and the work begins.
 
     Examples
     --------
-    >>> from enco.bench.problem import Problem
     >>> tiny = Problem(structure="chain", seed=1, variables=3, rows=50, interventional_rows=10, interventions=3)
-    >>> [record] = run_jobs([Job(tiny, Settings(max_epochs=1))], Store(), n_jobs=1)
-    >>> record["structure"], record["epochs"], record["true_edges"]
-    ('chain', 1, 2)
+    >>> record = run_job(Job(problem=tiny, method="enco", settings={"max_epochs": 1}), n_jobs=1)
+    >>> record["structure"], record["epochs"], record["true_edges"], record["status"]
+    ('chain', 1, 2, 'done')
     """
-    for job in unfinished(jobs, store):
-        on_start(job)
-        record = _run(job, n_jobs, on_epoch)
-        store.add(record)
-        on_record(job, record)
-    return [store.records[job.key] for job in jobs]
-
-
-def unfinished(jobs: Iterable[Job], store: Store) -> list[Job]:
-    """List the jobs without a record."""
-    return [job for job in jobs if job.key not in store.records]
-
-
-def _run(job: Job, n_jobs: int, on_epoch: Callable[[Discovery], None]) -> Record:
-    data, truth = job.problem.draw()
-    started = time.perf_counter()
-    discovery = Discovery(data, settings=job.settings, seed=job.problem.seed, n_jobs=n_jobs)
-    discovery.run(on_epoch=on_epoch)
-    result = Result.from_discovery(discovery, data, seconds=0.0, seed=job.problem.seed)
-    seconds = time.perf_counter() - started
+    reset_peak_memory()
+    outcome = TASKS[job.task](job, n_jobs, on_start)
     return {
-        "key": job.key,
-        **asdict(job.problem),
-        **_scores(result, truth),
-        **_confounder_scores(result, job.problem),
-        "epochs": discovery.epoch,
-        "settled": discovery.settled(),
-        "seconds": round(seconds, 3),
-        "peak_memory_mb": peak_memory_mb(),  # of this process so far
+        **job.describe(),
+        "status": DONE,
+        **outcome,
+        "peak_memory_mb": peak_memory_mb(),
         "threads": n_jobs,
-        "settings": asdict(job.settings),
+        **circumstances(),
+    }
+
+
+def circumstances() -> Record:
+    """Return what a record says about where and when it was made."""
+    return {
         "versions": versions(),
         "code": code_fingerprint(),
         "machine": machine(),
@@ -115,37 +130,76 @@ def _run(job: Job, n_jobs: int, on_epoch: Callable[[Discovery], None]) -> Record
     }
 
 
+def _fit(job: Job, n_jobs: int, on_start: Callable[[], None]) -> Record:
+    data, truth = job.problem.draw()
+    on_start()
+    result = find_method(job.method).fit(data, seed=job.problem.seed, n_jobs=n_jobs, **job.settings)
+    return {
+        **_scores(result, truth),
+        **_confounders(result, job.problem),
+        "epochs": len(result.history),
+        "seconds": round(result.seconds, 3),
+        "settings": result.settings,
+    }
+
+
+def _learning_curve(job: Job, n_jobs: int, on_start: Callable[[], None]) -> Record:
+    return {"curve": measure_curve(job.problem, _enco_settings(job), n_jobs=n_jobs, on_start=on_start)}
+
+
+def _gradient_variance(job: Job, n_jobs: int, on_start: Callable[[], None]) -> Record:
+    if not isinstance(job.problem, Problem):
+        raise SettingsError("the noise of gradients is measured on problems of kind 'categorical'")
+    on_start()
+    curves = measure_variance(job.problem, _enco_settings(job), n_jobs=n_jobs)
+    return {"curves": [asdict(curve) for curve in curves]}
+
+
+TASKS: dict[str, Callable[[Job, int, Callable[[], None]], Record]] = {
+    "fit": _fit,
+    "learning-curve": _learning_curve,
+    "gradient-variance": _gradient_variance,
+}
+"""What a job can be: learn a graph, follow ENCO while it does, or measure the noise of its gradients."""
+
+
+def _enco_settings(job: Job) -> Settings:
+    settings = find_method(job.method).make_settings(**job.settings)
+    if not isinstance(settings, Settings):
+        raise SettingsError(f"task {job.task!r} looks inside ENCO: choose method 'enco', not {job.method!r}")
+    return settings
+
+
 def _scores(result: Result, truth: NDArray[np.bool_]) -> Record:
     found = result.adjacency.astype(bool)
+    edges = edge_scores(found, truth)
     return {
         "edges": int(found.sum()),
         "true_edges": int(truth.sum()),
         "shd_raw": shd(result.adjacency_raw, truth),
         "shd": shd(found, truth),
         "sid": sid(found, truth) if len(truth) <= LARGEST_FOR_SID else None,
+        "precision": edges.precision,
+        "recall": edges.recall,
+        "f1": edges.f1,
         "missing": int((truth & ~found).sum()),
         "extra": int((found & ~truth).sum()),
     }
 
 
-def _confounder_scores(result: Result, problem: Simulation) -> Record:
-    """Score the pairs found confounded, and those by the paper's score alone."""
-    if result.confounder_scores is None or result.lc_scores is None:
+def _confounders(result: Result, problem: Simulation) -> Record:
+    """Judge the pairs that were found confounded, and those by the paper's score alone."""
+    true = problem.confounded()
+    if not true or result.lc_scores is None:
         return {}
-    model = problem.model()
-    truth = [(model.observed_names[one], model.observed_names[other]) for one, other in model.confounded_pairs]
-    threshold = result.settings["confounder_threshold"]
-    by_lc = [
-        (result.variables[one], result.variables[other])
-        for one, other in np.argwhere(np.triu(result.lc_scores, k=1) > threshold)
-    ]
-    found = confounder_scores([pair[:2] for pair in result.confounders], truth)
-    paper = confounder_scores(by_lc, truth)
+    high = np.triu(result.lc_scores, k=1) > result.settings["confounder_threshold"]
+    found = confounder_scores([(one, other) for one, other, _ in result.confounders], true)
+    by_score = confounder_scores(
+        [(result.variables[one], result.variables[other]) for one, other in np.argwhere(high)], true
+    )
     return {
-        "confounders": len(result.confounders),
-        "true_confounders": len(truth),
-        "confounder_recall": 100 * found.recall,
-        "confounder_precision": 100 * found.precision,
-        "lc_recall": 100 * paper.recall,
-        "lc_precision": 100 * paper.precision,
+        "confounder_recall": found.recall,
+        "confounder_precision": found.precision,
+        "lc_recall": by_score.recall,
+        "lc_precision": by_score.precision,
     }

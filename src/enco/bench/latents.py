@@ -1,7 +1,4 @@
-"""Simulated problems with latent confounders, as in the paper's Appendix C.3."""
-
-from dataclasses import dataclass, replace
-from typing import Literal
+"""The paper's score of confounded pairs while ENCO learns (the figure of its Appendix C.3)."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,74 +6,19 @@ from numpy.typing import NDArray
 from enco.bench.problem import Problem
 from enco.fitting.loop import Discovery
 from enco.settings import Settings
-from enco.simulate import SCM, categorical
 
-__all__ = ["PAPER_LATENTS", "LatentProblem", "scores_over_epochs"]
-
-# (rows, interventional rows) -> mean ± deviation over 25 graphs; recall and precision of confounded pairs in percent.
-PAPER_LATENTS: dict[tuple[int, int], dict[str, str]] = {
-    (100_000, 10_000): {"shd": "0.00 ± 0.00", "recall": "96.8 ± 9.5", "precision": "100.0 ± 0.0"},
-    (5000, 512): {"shd": "1.24 ± 1.33", "recall": "93.6 ± 13.8", "precision": "96.5 ± 7.1"},
-    (5000, 200): {"shd": "4.12 ± 1.86", "recall": "92.0 ± 11.5", "precision": "83.8 ± 16.4"},
-}
-
-
-@dataclass(frozen=True, kw_only=True)
-class LatentProblem(Problem):
-    """A categorical problem in which some pairs of variables share a cause that the data do not show.
-
-    Attributes
-    ----------
-    seed, variables, rows, interventional_rows, interventions, structure, categories, mechanism
-        See `Problem`.
-    latents : int
-        Number of confounders, each of two variables without a direct edge.
-
-    Examples
-    --------
-    >>> len(LatentProblem(seed=0).model().confounded_pairs)
-    5
-    """
-
-    structure: str = "random"
-    interventional_rows: int = 512
-    latents: int = 5
-
-    def model(self) -> SCM:
-        """Build the model behind the data."""
-        rng = np.random.default_rng([self.seed, 0])
-        kind: Literal["neural", "product"] = "neural" if self.mechanism == "neural" else "product"
-        return categorical(
-            self.structure, self.variables, rng, categories=self.categories, mechanism=kind, latents=self.latents
-        )
-
-    @property
-    def label(self) -> str:
-        """The sample sizes."""
-        return f"{self.rows:,} + {self.interventional_rows:,}"
-
-    @property
-    def title(self) -> str:
-        """Size, confounders and mechanisms, in words."""
-        return (
-            f"{self.variables} variables of {self.categories} categories, {self.structure} graphs, "
-            f"{self.latents} latent confounders, interventions on {self.interventions} variables, "
-            f"{self.mechanism} mechanisms"
-        )
-
-    def tiny(self) -> "LatentProblem":
-        """Return a problem of the same kind that is learned in no time; it is too small for confounders."""
-        return replace(self, variables=4, rows=200, interventional_rows=20, interventions=4, latents=0)
+__all__ = ["scores_over_epochs"]
 
 
 def scores_over_epochs(
-    problem: LatentProblem, settings: Settings, *, n_jobs: int
+    problem: Problem, settings: Settings, *, n_jobs: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Follow the paper's score lc through a fit: it shows how much depends on the threshold.
 
     Parameters
     ----------
-    problem : LatentProblem
+    problem : Problem
+        With latent confounders.
     settings : Settings
         With ``latent``.
     n_jobs : int
@@ -92,7 +34,8 @@ def scores_over_epochs(
     Examples
     --------
     >>> quick = Settings(latent=True, max_epochs=2, first_fit_steps=50, fit_steps=20)
-    >>> small = LatentProblem(seed=0, variables=4, rows=100, interventional_rows=10, interventions=4, latents=1)
+    >>> size = {"variables": 4, "rows": 100, "interventional_rows": 10, "interventions": 4}
+    >>> small = Problem(structure="random", seed=0, latents=1, **size)
     >>> confounded, others = scores_over_epochs(small, quick, n_jobs=1)
     >>> confounded.shape, others.shape
     ((2, 1), (2,))

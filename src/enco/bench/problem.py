@@ -1,11 +1,12 @@
 """One simulated problem: data to learn from and the graph to find, both fixed by a seed.
 
-`Simulation` is what all problems share, `Problem` the categorical one; `enco.bench.continuous` has the others.
+`Simulation` is what all problems share, `Problem` the categorical one; `enco.bench.continuous` and
+`enco.bench.networks` have the others, and `enco.bench.kinds` lists them all.
 """
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +14,12 @@ from numpy.typing import NDArray
 from enco.data import InterventionalData
 from enco.errors import SettingsError
 from enco.graphs.structures import STRUCTURES
-from enco.settings import Settings
 from enco.simulate import SCM, categorical
+from enco.simulate.builders import CategoricalKind
 
 __all__ = ["MECHANISMS", "Problem", "Simulation"]
 
-MECHANISMS = ("neural", "product")
+MECHANISMS = ("neural", "product", "deterministic")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,9 +69,9 @@ class Simulation(ABC):
         """Return a problem of the same kind that is learned in no time."""
         return replace(self, variables=4, rows=200, interventional_rows=20, interventions=4)
 
-    def adapted(self, settings: Settings) -> Settings:
-        """Return the settings of a fit of this problem, where they have to be others than usual."""
-        return settings
+    def confounded(self) -> list[tuple[str, str]]:
+        """Name the pairs of variables that share a latent cause; most problems have none."""
+        return []
 
     def targets(self) -> list[str]:
         """Name the variables that are intervened on."""
@@ -103,7 +104,12 @@ class Problem(Simulation):
     structure : str
         See `enco.graphs.structures`.
     categories : int
-    mechanism : {"neural", "product"}
+    mechanism : {"neural", "product", "deterministic"}
+    edge_probability : float, optional
+    max_parents : int, optional
+        Of the structure "random"; see `enco.graphs.structures.random`.
+    latents : int
+        Latent confounders.
 
     Examples
     --------
@@ -120,6 +126,9 @@ class Problem(Simulation):
     interventional_rows: int = 200
     interventions: int = 25
     mechanism: str = "neural"
+    edge_probability: float | None = None
+    max_parents: int | None = None
+    latents: int = 0
 
     def __post_init__(self) -> None:
         if self.structure not in STRUCTURES:
@@ -131,8 +140,38 @@ class Problem(Simulation):
     def model(self) -> SCM:
         """Build the model behind the data."""
         rng = np.random.default_rng([self.seed, 0])
-        kind: Literal["neural", "product"] = "neural" if self.mechanism == "neural" else "product"
-        return categorical(self.structure, self.variables, rng, categories=self.categories, mechanism=kind)
+        return categorical(
+            self.structure,
+            self.variables,
+            rng,
+            categories=self.categories,
+            mechanism=cast(CategoricalKind, self.mechanism),
+            latents=self.latents,
+            edge_probability=self.edge_probability,
+            max_parents=self.max_parents,
+        )
+
+    def confounded(self) -> list[tuple[str, str]]:
+        """Name the pairs of variables that share a latent cause."""
+        if self.latents == 0:
+            return []
+        model = self.model()
+        names = model.observed_names
+        return [(names[one], names[other]) for one, other in model.confounded_pairs]
+
+    def tiny(self) -> "Problem":
+        """Return a problem of the same kind that is learned in no time."""
+        return replace(
+            self,
+            structure="chain",
+            variables=4,
+            rows=200,
+            interventional_rows=20,
+            interventions=4,
+            edge_probability=None,
+            max_parents=None,
+            latents=0,
+        )
 
     @property
     def label(self) -> str:
@@ -143,4 +182,5 @@ class Problem(Simulation):
     def title(self) -> str:
         """Size, samples and mechanisms, in words."""
         kinds = f"{self.variables} variables of {self.categories} categories"
-        return f"{kinds}, {self._sampling()}, {self.mechanism} mechanisms"
+        hidden = f", {self.latents} latent confounders" if self.latents else ""
+        return f"{kinds}, {self._sampling()}, {self.mechanism} mechanisms{hidden}"

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from enco.bench.machine import machine, peak_memory_mb, single_precision_peak, versions
+from enco.bench.markup import markdown
 from enco.bench.metering import STAGES, Metered
 from enco.bench.problem import Problem
-from enco.bench.tables import NOTHING, markdown
 from enco.fitting.loop import Discovery
 from enco.result import Result
 from enco.settings import Settings
@@ -15,6 +15,7 @@ from enco.settings import Settings
 __all__ = ["Speed", "measure_speed", "speed_table"]
 
 BYTES = 4  # of a single-precision number
+NOTHING = "-"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,252 +1,218 @@
-"""Records beside published numbers, as Markdown."""
+"""The tables of a spec: ours beside the paper's, as Markdown or LaTeX."""
 
-from collections.abc import Callable, Sequence
-from statistics import mean, stdev
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import mean
 
-from enco.bench.continuous import ContinuousProblem
-from enco.bench.deterministic import PAPER_DETERMINISTIC, DeterministicProblem
-from enco.bench.latents import PAPER_LATENTS, LatentProblem
+from enco.bench.gradient_variance import NAMES, Curve, Point, variance_layout, variance_title
 from enco.bench.machine import code_fingerprint
-from enco.bench.paper import Row, paper_table
-from enco.bench.problem import Problem, Simulation
-from enco.bench.published import published
-from enco.bench.records import Record
+from enco.bench.markup import Strong, latex, markdown
+from enco.bench.metrics import METRICS
+from enco.bench.records import Record, Store
+from enco.bench.spec import Planned, Spec
+from enco.bench.summary import Entry, Line, Summary, summarise
 
-__all__ = ["continuous_table", "deterministic_table", "latents_table", "markdown", "structures_table"]
+__all__ = ["curve_points", "mean_variance", "spec_table"]
 
-NOTHING = "-"
-
-Group = Sequence[Record]
-Column = tuple[str, Callable[[str, Group], str]]  # header; cell from what the line is about and its records
-
-
-def structures_table(problem: Problem, records: Sequence[Record]) -> str:
-    """Summarise records, one line per structure, beside what the paper reports for the same setting.
-
-    Parameters
-    ----------
-    problem : Problem
-        Any of the problems; they differ in structure and seed only.
-    records : sequence of dict
-        From `enco.bench.jobs.run_jobs`.
-
-    Returns
-    -------
-    str
-        Markdown.
-
-    Examples
-    --------
-    >>> from enco.bench.jobs import Job, Store, run_jobs
-    >>> from enco.settings import Settings
-    >>> tiny = Problem(structure="chain", seed=1, variables=3, rows=50, interventional_rows=10, interventions=3)
-    >>> print(structures_table(tiny, run_jobs([Job(tiny, Settings(max_epochs=1))], Store(), n_jobs=1)))
-    3 variables of 10 categories, 50 observational rows, 10 for each of 3 interventions, neural mechanisms
-    ...
-    | chain | 1 | ...
-    """
-    paper = paper_table(problem)
-    nothing: Row = {}
-    enco, acyclic, sid = (paper.enco, paper.acyclic, paper.sid) if paper else (nothing, nothing, nothing)
-    columns = [
-        _cited("SHD, paper's ENCO", enco),
-        _RAW,
-        _cited("SHD, paper's ENCO-acyclic", acyclic),
-        _FINAL,
-        _cited("SID, paper's ENCO-acyclic", sid),
-        _SID,
-    ]
-    source = f"Paper: {paper.name}, 25 graphs each." if paper else "The paper has no experiment with this setting."
-    return _summary(problem, records, by="structure", columns=columns, notes=[source])
-
-
-def continuous_table(problem: ContinuousProblem, records: Sequence[Record]) -> str:
-    """Summarise records of continuous or mixed problems, one line per mechanism, beside published numbers.
-
-    Parameters
-    ----------
-    problem : ContinuousProblem
-        Any of the problems; they differ in mechanism and seed only.
-    records : sequence of dict
-        From `enco.bench.jobs.run_jobs`.
-
-    Returns
-    -------
-    str
-        Markdown.
-
-    Examples
-    --------
-    >>> from enco.bench.jobs import Job, Store, run_jobs
-    >>> from enco.settings import Settings
-    >>> tiny = ContinuousProblem(mechanism="linear", seed=1).tiny()
-    >>> print(continuous_table(tiny, run_jobs([Job(tiny, Settings(max_epochs=1))], Store(), n_jobs=1)))
-    4 continuous variables, 1 edge per variable on average, 200 observational rows, 20 for each of 4 interventions
-    ...
-    | linear | 1 | ...
-    """
-    found = published(problem)
-    others = [_cited(f"SHD, {method}", row) for method, row in found.shd.items()] if found else []
-    densities = ", ".join(sorted({record["settings"].get("density", "gaussian") for record in records}))
-    source = found.source if found else "No published numbers are at hand for this setting."
-    notes = [source, f"Density of our continuous variables: {densities}."]
-    return _summary(problem, records, by="mechanism", columns=[*others, _RAW, _FINAL, _SID], notes=notes)
-
-
-def latents_table(problem: LatentProblem, records: Sequence[Record]) -> str:
-    """Summarise records of problems with latent confounders, one line per sample size, beside the paper's.
-
-    Parameters
-    ----------
-    problem : LatentProblem
-        Any of the problems; they differ in sample sizes and seed only.
-    records : sequence of dict
-        From `enco.bench.jobs.run_jobs`, of fits with ``latent``.
-
-    Returns
-    -------
-    str
-        Markdown.
-
-    Examples
-    --------
-    >>> from enco.bench.jobs import Job, Store, run_jobs
-    >>> from enco.settings import Settings
-    >>> tiny = LatentProblem(seed=1).tiny()
-    >>> print(latents_table(tiny, run_jobs([Job(tiny, Settings(max_epochs=1, latent=True))], Store(), n_jobs=1)))
-    4 variables of 10 categories, random graphs, 0 latent confounders, interventions on 4 variables, neural mechanisms
-    ...
-    | 200 + 20 | 1 | ...
-    """
-    comparable = (problem.variables, problem.latents, problem.structure) == (25, 5, "random")
-    paper = {f"{rows:,} + {more:,}": row for (rows, more), row in PAPER_LATENTS.items()} if comparable else {}
-    labelled = [{**record, "rows": f"{record['rows']:,} + {record['interventional_rows']:,}"} for record in records]
-
-    def cited(header: str, what: str) -> Column:
-        return _cited(header, {label: row[what] for label, row in paper.items()})
-
-    columns = [
-        cited("SHD, paper", "shd"),
-        _FINAL,
-        cited("recall %, paper", "recall"),
-        _percent("recall %, ours", "confounder_recall"),
-        cited("precision %, paper", "precision"),
-        _percent("precision %, ours", "confounder_precision"),
-        _percent("recall %, lc alone", "lc_recall"),
-        _percent("precision %, lc alone", "lc_precision"),
-    ]
-    notes = [
-        "Paper: 25 graphs each. Recall and precision of confounded pairs; lc alone: the paper's score from our gamma.",
-    ]
-    return _summary(problem, labelled, by="rows", columns=columns, notes=notes)
-
-
-def deterministic_table(problem: DeterministicProblem, records: Sequence[Record]) -> str:
-    """Summarise records of unfaithful models, one line per model.
-
-    Parameters
-    ----------
-    problem : DeterministicProblem
-        Any of the problems.
-    records : sequence of dict
-        From `enco.bench.jobs.run_jobs`.
-
-    Returns
-    -------
-    str
-        Markdown.
-
-    Examples
-    --------
-    >>> from enco.bench.jobs import Job, Store, run_jobs
-    >>> from enco.settings import Settings
-    >>> tiny = DeterministicProblem(example="chain of copies", seed=1).tiny()
-    >>> print(deterministic_table(tiny, run_jobs([Job(tiny, Settings(max_epochs=1))], Store(), n_jobs=1)))
-    Deterministic variables and unfaithful graphs
-    ...
-    | chain of copies | 1 | ...
-    """
-    sizes: Column = ("rows", lambda name, group: f"{group[0]['rows']:,} + {group[0]['interventional_rows']:,}")
-    sparsity: Column = ("sparsity", lambda name, group: f"{group[0]['settings']['sparsity']:g}")
-    columns = [sizes, sparsity, _cited("SHD, paper", PAPER_DETERMINISTIC), _RAW, _FINAL]
-    notes = ["Paper: Appendix B and D.4; 10 graphs of random functions."]
-    return _summary(problem, records, by="example", columns=columns, notes=notes)
-
-
-def _summary(
-    problem: Simulation, records: Sequence[Record], *, by: str, columns: Sequence[Column], notes: Sequence[str]
-) -> str:
-    columns = [("graphs", lambda name, group: str(len(group))), *columns, *_COSTS]
-    rows = []
-    for name in dict.fromkeys(record[by] for record in records):
-        group = [record for record in records if record[by] == name]
-        rows.append([name, *(cell(name, group) for _, cell in columns)])
-    table = markdown([by, *(header for header, _ in columns)], rows)
-    return "\n\n".join([problem.title, table, "\n".join([_READING, *notes, *_circumstances(records)])])
-
-
-def _cited(header: str, row: Row) -> Column:
-    return header, lambda name, group: row.get(name, NOTHING)
-
-
-def _spread(group: Group, name: str, digits: int) -> str:
-    values = [record[name] for record in group]
-    if None in values:
-        return NOTHING
-    deviation = f" ± {stdev(values):.{digits}f}" if len(values) > 1 else ""
-    return f"{mean(values):.{digits}f}{deviation}"
-
-
-def _percent(header: str, name: str) -> Column:
-    return header, lambda line, group: _spread(group, name, 1)
-
-
-def _average(group: Group, name: str) -> str:
-    return f"{mean(record[name] for record in group):.1f}"
-
-
-_RAW: Column = ("SHD, ours before ordering", lambda name, group: _spread(group, "shd_raw", 2))
-_FINAL: Column = ("SHD, ours", lambda name, group: f"**{_spread(group, 'shd', 2)}**")
-_SID: Column = ("SID, ours", lambda name, group: _spread(group, "sid", 1))
-_COSTS: list[Column] = [
-    ("missing", lambda name, group: _average(group, "missing")),
-    ("extra", lambda name, group: _average(group, "extra")),
-    ("epochs", lambda name, group: _average(group, "epochs")),
-    ("seconds", lambda name, group: _spread(group, "seconds", 1)),
-]
+Layout = Callable[..., str]
 _READING = (
-    "Mean ± sample standard deviation over graphs. A flipped edge counts once in the SHD, and as one missing and one "
-    "extra edge. Before ordering: what gamma and theta say, without order step and refinement."
+    "Mean ± sample standard deviation over graphs; the best of each column in bold. A flipped edge counts once in the "
+    "SHD. Before ordering: what gamma and theta say, without order step and refinement."
 )
+_EPOCHS = (1, 2, 3, 4, 6, 8, 10, 12)
 
 
-def _circumstances(records: Sequence[Record]) -> list[str]:
+def spec_table(
+    spec: Spec, plan: Sequence[Planned], store: Store, *, as_latex: bool = False, tell_code: bool = True
+) -> str:
+    """Write the tables of a spec, one for each metric, and what must be said about them.
+
+    Parameters
+    ----------
+    spec : Spec
+    plan : sequence of Planned
+        The jobs whose records count.
+    store : Store
+    as_latex : bool
+        Instead of Markdown; notes become comments.
+    tell_code : bool
+        Whether to say how many records were made by other code than the present one.
+
+    Examples
+    --------
+    >>> from enco.bench.spec import load_spec
+    >>> spec = load_spec("scalability")
+    >>> print(spec_table(spec, spec.plan(graphs=1), Store()))
+    **SHD**
+    <BLANKLINE>
+    | method | graphs | 100 | 200 | 400 | 1000 |
+    |---|---:|---:|---:|---:|---:|
+    ...
+    | ENCO, paper |  | **0.0 ± 0.0** | **0.0 ± 0.0** | **0.0 ± 0.0** | **0.2 ± 0.42** |
+    <BLANKLINE>
+    ...
+    """
+    summary = summarise(spec, plan, store)
+    layout: Layout = latex if as_latex else markdown
+    if spec.task == "gradient-variance":
+        parts = [_titled(variance_title(curve), variance_layout(curve, layout), as_latex)
+                 for curve in mean_variance(summary.records)]  # fmt: skip
+    elif spec.task == "learning-curve":
+        parts = [_titled(METRICS[name].title, _curve_table(summary, name, plan, store, layout), as_latex)
+                 for name in spec.metrics] if summary.records else []  # fmt: skip
+    else:
+        parts = [_titled(METRICS[name].title, _metric_table(summary, name, layout), as_latex) for name in spec.metrics]
+        if summary.tables["seconds"]:
+            parts.append(_titled("Seconds", _metric_table(summary, "seconds", layout, best=False), as_latex))
+    notes = "\n".join(f"% {note}" if as_latex else f"- {note}" for note in _notes(summary, tell_code))
+    return "\n\n".join([*parts, notes])
+
+
+def _titled(title: str, table: str, as_latex: bool) -> str:
+    return f"% {title}\n{table}" if as_latex else f"**{title}**\n\n{table}"
+
+
+def _metric_table(summary: Summary, name: str, layout: Layout, *, best: bool = True) -> str:
+    spec, lines = summary.spec, summary.tables[name]
+    header = [*(axis.replace("_", " ") for axis in spec.line_axes), "method", "graphs", *spec.axes[spec.columns]]
+    rows = []
+    for line in lines:
+        rivals = [other for other in lines if other.labels == line.labels]
+        cells = [
+            Strong(entry.text) if best and _is_best(line, column, rivals) else entry.text
+            for column, entry in line.entries.items()
+        ]
+        rows.append([*line.labels, line.title, line.graphs, *cells])
+    return layout(header, rows, left=len(spec.line_axes) + 1)
+
+
+def _is_best(line: Line, column: str, rivals: Sequence[Line]) -> bool:
+    """Compare the digits that published numbers have: what is equal there is equally good."""
+
+    def rank(entry: Entry) -> float | None:
+        if entry.mean is None:
+            return None
+        return round(entry.mean, 1) * (1 if line.metric.lower_is_better else -1)
+
+    own = rank(line.entries[column])
+    others = [rank(other.entries[column]) for other in rivals]
+    return own is not None and own <= min(value for value in others if value is not None)
+
+
+def _notes(summary: Summary, tell_code: bool) -> list[str]:
+    spec = summary.spec
+    notes = [_READING] if spec.task == "fit" else []
+    if spec.source:
+        notes.append(f"Published numbers: {spec.source}.")
+    if spec.notes:
+        notes.append(spec.notes)
+    if summary.records:
+        notes += _circumstances(summary.records, tell_code)
+    else:
+        notes.append("Nothing has been run yet.")
+    if summary.missing:
+        counts = ", ".join(f"{label} {count}" for label, count in summary.missing.items())
+        notes.append(f"Jobs still to run: {counts}.")
+    notes += _failures(summary.failures)
+    if summary.misses:
+        notes.append(f"Clearly worse than published (by more than two standard errors): {'; '.join(summary.misses)}.")
+    elif any(line.whose == "ours" for name in spec.metrics for line in summary.tables[name]) and spec.paper:
+        notes.append("Nowhere clearly worse than published (by more than two standard errors).")
+    return notes
+
+
+def _circumstances(records: Sequence[Record], tell_code: bool) -> list[str]:
     threads = ", ".join(sorted({str(record["threads"]) for record in records}))
-    cpus = ", ".join(sorted({f"{record['machine']['cpu']}" for record in records}))
+    cpus = ", ".join(sorted({str(record["machine"]["cpu"]) for record in records}))
     peaks = [record["peak_memory_mb"] for record in records if record["peak_memory_mb"] is not None]
-    memory = f"; peak memory of the process {max(peaks):.0f} MB" if peaks else ""
-    notes = [f"Seconds of a whole fit, kernels compiled, threads: {threads}, processor: {cpus}{memory}."]
+    memory = f"; peak memory {max(peaks):.0f} MB" if peaks else ""
+    notes = [f"Threads: {threads}; processor: {cpus}{memory}. Seconds are those of a fit with compiled kernels."]
     unlike = sum(record["code"] != code_fingerprint() for record in records)
-    if unlike:
+    if unlike and tell_code:
         notes.append(
-            f"{unlike} of {len(records)} records were made by other code than the present one; a new --out redoes them."
+            f"{unlike} of {len(records)} records were made by other code than the present one; "
+            "`enco bench run --renew` redoes them."
         )
     return notes
 
 
-def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Lay out a Markdown table; the first column to the left, the others to the right.
+def _failures(failures: Sequence[Record]) -> list[str]:
+    counts: dict[tuple[str, str, str], int] = {}
+    for record in failures:
+        what = (record["method"], record["status"], record["error"])
+        counts[what] = counts.get(what, 0) + 1
+    return [
+        f"Without a result: {count} of {method} ({status}: {error}); `enco bench run --retry` tries again."
+        for (method, status, error), count in counts.items()
+    ]
+
+
+@dataclass(frozen=True)
+class _Mean:
+    """Average over the graphs of a cell, epoch by epoch; a fit that has stopped stays where it was."""
+
+    values: list[list[float]]
+
+    def at(self, epoch: int) -> float:
+        return mean(curve[min(epoch, len(curve)) - 1] for curve in self.values)
+
+    @property
+    def length(self) -> int:
+        return max(map(len, self.values))
+
+
+def curve_points(plan: Sequence[Planned], store: Store, metric: str, columns: str) -> Mapping[str, list[float]]:
+    """Average learning curves: by the label of the column, one number for each epoch.
 
     Examples
     --------
-    >>> print(markdown(["what", "figure"], [["toggles", "7"]]))
-    | what | figure |
-    |---|---:|
-    | toggles | 7 |
+    >>> from enco.bench.spec import load_spec
+    >>> spec = load_spec("learning-curves")
+    >>> plan, store = spec.plan(graphs=2, cells={"structure": ["chain"]}), Store()
+    >>> for planned, recall in zip(plan, (0.5, 1.0)):
+    ...     store.add({"key": planned.job.key, "curve": [{"epoch": 1, "recall": recall}]})
+    >>> curve_points(plan, store, "recall", "structure")
+    {'chain': [0.75]}
     """
-    rule = "|---|" + "---:|" * (len(header) - 1)
-    return "\n".join([_line(header), rule, *map(_line, rows)])
+    groups: dict[str, list[list[float]]] = {}
+    for planned in plan:
+        if store.done(planned.job.key):
+            curve = [point[metric] for point in store.records[planned.job.key]["curve"]]
+            groups.setdefault(planned.cell[columns], []).append(curve)
+    averages = {label: _Mean(curves) for label, curves in groups.items()}
+    return {label: [each.at(epoch) for epoch in range(1, each.length + 1)] for label, each in averages.items()}
 
 
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+def _curve_table(summary: Summary, name: str, plan: Sequence[Planned], store: Store, layout: Layout) -> str:
+    metric = METRICS[name]
+    curves = curve_points(plan, store, name, summary.spec.columns)
+    longest = max(map(len, curves.values()))
+    rows = [
+        [str(epoch), *(f"{metric.scale * curve[min(epoch, len(curve)) - 1]:.1f}" for curve in curves.values())]
+        for epoch in sorted({epoch for epoch in _EPOCHS if epoch < longest} | {longest})
+    ]
+    return layout(["epoch", *curves], rows)
+
+
+def mean_variance(records: Sequence[Record]) -> list[Curve]:
+    """Average the deviations of several graphs.
+
+    Examples
+    --------
+    >>> point = {"evaluations": 9, "graphs": 3, "rows": 3, "deviation": dict.fromkeys(NAMES, 1.0)}
+    >>> mean_variance([{"curves": [{"rows": "same rows", "points": [point]}]}])[0].points[0].deviation["paired"]
+    1.0
+    """
+    curves: list[Curve] = []
+    for same in zip(*(record["curves"] for record in records), strict=True):
+        points = [
+            Point(
+                places[0]["evaluations"],
+                places[0]["graphs"],
+                places[0]["rows"],
+                {name: mean(place["deviation"][name] for place in places) for name in NAMES},
+            )
+            for places in zip(*(curve["points"] for curve in same), strict=True)
+        ]
+        curves.append(Curve(same[0]["rows"], tuple(points)))
+    return curves

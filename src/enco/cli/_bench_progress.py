@@ -1,4 +1,4 @@
-"""What a benchmark shows while it runs, on standard error: a bar on a terminal, a line per graph elsewhere."""
+"""What a benchmark shows while it runs, on standard error: a bar on a terminal, a line per job elsewhere."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -7,23 +7,21 @@ from typing import NamedTuple
 import typer
 
 from enco.bench.jobs import Job
-from enco.bench.records import Record
-from enco.fitting.loop import Discovery
+from enco.bench.records import DONE, Record
 
 __all__ = ["JobWatcher", "watch_jobs", "watch_share"]
 
 
 class JobWatcher(NamedTuple):
-    """The callbacks of `enco.bench.jobs.run_jobs`."""
+    """The callbacks of `enco.bench.runner.run_jobs`."""
 
     on_start: Callable[[Job], None]
-    on_epoch: Callable[[Discovery], None]
     on_record: Callable[[Job, Record], None]
 
 
 @contextmanager
 def watch_jobs(total: int) -> Iterator[JobWatcher]:
-    """Show which graph is being learned, and what came out of each, until the block ends.
+    """Show what is running, and what came out of each job, until the block ends.
 
     Parameters
     ----------
@@ -37,37 +35,44 @@ def watch_jobs(total: int) -> Iterator[JobWatcher]:
     True
     """
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[state]}"),
         TimeElapsedColumn(),
+        TimeRemainingColumn(),
     )
+    running: dict[str, str] = {}
+    finished = 0
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("graphs", total=total, state="")
+        task = bar.add_task("jobs", total=total)
 
         def on_start(job: Job) -> None:
-            bar.update(task, description=_name(job), state="")
-
-        def on_epoch(discovery: Discovery) -> None:
-            bar.update(task, state=f"epoch {discovery.epoch}, {discovery.history[-1].edges} edges")
+            running[job.key] = _name(job)
+            bar.update(task, description="; ".join(running.values()))
 
         def on_record(job: Job, record: Record) -> None:
-            line = (
-                f"{_name(job)}  SHD {record['shd_raw']} -> {record['shd']}  ({record['missing']} missing, "
-                f"{record['extra']} extra)  {record['epochs']} epochs  {record['seconds']:.1f} s"
-            )
+            nonlocal finished
+            finished += 1
+            running.pop(job.key, None)
+            line = f"{finished}/{total}  {_name(job)}  {_outcome(record)}"
             if console.is_terminal:
                 bar.console.print(line, highlight=False, markup=False)
             else:
                 typer.echo(line, err=True)
-            bar.update(task, advance=1)
+            bar.update(task, advance=1, description="; ".join(running.values()))
 
-        yield JobWatcher(on_start, on_epoch, on_record)
+        yield JobWatcher(on_start, on_record)
 
 
 @contextmanager
@@ -90,4 +95,17 @@ def watch_share(what: str) -> Iterator[Callable[[float], None]]:
 
 
 def _name(job: Job) -> str:
-    return f"{job.problem.label}, seed {job.problem.seed}"
+    problem = job.problem
+    size = (
+        f"{problem.variables} variables, {problem.rows:,} + {problem.interventions} x {problem.interventional_rows:,}"
+    )
+    return f"{job.method}  {problem.label}, seed {problem.seed}, {size}"
+
+
+def _outcome(record: Record) -> str:
+    if record["status"] != DONE:
+        return f"{record['status'].upper()}: {record['error']}"
+    if "shd" not in record:
+        return DONE
+    wrong = f"{record['missing']} missing, {record['extra']} extra"
+    return f"SHD {record['shd_raw']} -> {record['shd']}  ({wrong})  {record['seconds']:.1f} s"

@@ -1,6 +1,6 @@
 """Mechanisms of continuous variables, following the synthetic data of Brouillard et al. (2020).
 
-The paper uses those data sets in its Appendix D.6. What was chosen here, as they describe it:
+The paper uses those data sets in its Appendix D.5. What was chosen here, as they describe it:
 
 ========== ==================================================================================================
 linear      X = sum of w_p X_p + 0.4 N, each w_p uniform in [-1, -0.25] or [0.25, 1]

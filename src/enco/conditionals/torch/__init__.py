@@ -6,6 +6,7 @@ PyTorch and zuko are an extra, ``pip install "enco[torch]"``. Importing this pac
 ==================  ====================================================================================
 `settings`          `TorchSettings`: how the networks look and train
 `requirements`      are PyTorch, zuko and the device there?
+`threads`           PyTorch on one thread
 `rows`              rows of a regime as tensors, continuous columns standardised
 `heads`             output numbers to the negative log-likelihood: categorical, Gaussian, flows
 `parents`           which parents each variable has, and sampled graphs over them

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from enco.conditionals.base import FitReport, Floats
 from enco.conditionals.held_out import split_rows
 from enco.conditionals.torch.requirements import check_packages, find_device
 from enco.conditionals.torch.settings import TorchSettings
+from enco.conditionals.torch.threads import one_thread_each
 from enco.data import InterventionalData, Regime
 
 if TYPE_CHECKING:  # PyTorch is imported when a model is built, not before
@@ -84,7 +84,7 @@ class TorchConditionals:
         train, held = split_rows(data.observational.n_rows, settings.held_out, rng)
         self._train = self._columns.read(data.observational, train)
         self._held = self._columns.read(data.observational, held)
-        with _one_thread_each():
+        with one_thread_each():
             self.banks = build_banks(candidates, self._columns, settings, BANK, rng)
 
     def fit(
@@ -139,7 +139,7 @@ class TorchConditionals:
         splits = [(regime, those, *split_rows(len(those), self.settings.held_out, rng)) for regime, those in rows]
         other._train = self._columns.join(self._train, [(regime, those[train]) for regime, those, train, _ in splits])
         other._held = self._columns.join(self._held, [(regime, those[held]) for regime, those, _, held in splits])
-        with _one_thread_each():
+        with one_thread_each():
             other.banks = build_banks(self.candidates, self._columns, other.settings, BANK, rng)
             for new, old in zip(other.banks, self.banks, strict=True):
                 new.weights.copy_(old.weights)
@@ -217,21 +217,8 @@ class TorchConditionals:
         return torch.from_numpy(values).to(self._device)
 
     def _run(self, task: Callable[[Bank], None], on_progress: Callable[[float], None] = lambda fraction: None) -> None:
-        with _one_thread_each():
+        with one_thread_each():
             alone = self.n_jobs == 1 or len(self.banks) == 1
             finished = map(task, self.banks) if alone else self._pool.map(task, self.banks)
             for done, _ in enumerate(finished, 1):
                 on_progress(done / len(self.banks))
-
-
-@contextmanager
-def _one_thread_each() -> Iterator[None]:
-    """PyTorch itself uses one thread: how its sums round would depend on the number of threads."""
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

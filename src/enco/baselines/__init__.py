@@ -1,0 +1,40 @@
+"""Other methods under the same interface: data in, `Result` out.
+
+==================  ====================================================================================
+`base`              `Method`, `METHODS`, `register`: start reading here
+`enco_methods`      ENCO, and ENCO with other gradient estimators
+`sdi`               SDI, on the networks of this package
+`dcdi`              DCDI; its loop is in `dcdi_training`, its Lagrangian in `lagrangian`
+`gies`, `igsp`      score-based and permutation search, by the packages `gies` and `causaldag`
+`ges`               GES + orienting, by the package `ges` on the scores of `bic`
+`numbers`           data as the matrices that those packages read
+==================  ====================================================================================
+
+Nothing optional is imported before a method that needs it runs.
+
+Examples
+--------
+>>> from enco.baselines import METHODS
+>>> list(METHODS)
+['enco', 'enco-reinforce', 'enco-independent', 'sdi', 'dcdi', 'dcdi-dsf', 'gies', 'igsp', 'ges']
+"""
+
+from enco.baselines.base import BOTH_KINDS, METHODS, Method, MethodSettings, find_method, register
+from enco.baselines.dcdi import DCDI, DCDIDSF
+from enco.baselines.enco_methods import Enco, EncoIndependent, EncoReinforce
+from enco.baselines.ges import GES
+from enco.baselines.gies import GIES
+from enco.baselines.igsp import IGSP
+from enco.baselines.sdi import SDI
+
+__all__ = ["BOTH_KINDS", "METHODS", "Method", "MethodSettings", "find_method", "register"]
+
+register(Enco())
+register(EncoReinforce())
+register(EncoIndependent())
+register(SDI())
+register(DCDI())
+register(DCDIDSF())
+register(GIES())
+register(IGSP())
+register(GES())

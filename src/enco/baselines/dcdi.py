@@ -1,0 +1,74 @@
+"""DCDI: differentiable causal discovery from interventions (Brouillard et al. 2020), perfect and known interventions.
+
+The probability of an edge is sigmoid(a[i, j]). Every row brings a graph drawn by the Gumbel-sigmoid trick, and the
+networks and the logits `a` are trained together, by back-propagation through the drawn masks, on
+
+    mean over variables of the loss, of rows that do not intervene on them,  +  lambda sum of sigmoid(a) / N^2,
+
+subject to h(sigmoid(a)) = 0 (see `enco.baselines.lagrangian`). Rows of any set of regimes are used, the observational
+ones among them; a target's own loss does not count in the rows of its regime.
+
+The networks are those of this package's PyTorch engine; `enco.baselines.dcdi_training` has the loop.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import pandas as pd
+
+from enco.baselines.base import Method, MethodSettings, require_packages
+from enco.data import InterventionalData, Kind
+from enco.result import Result
+from enco.settings import DensityName
+
+__all__ = ["DCDI", "DCDIDSF", "DCDISettings"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DCDISettings(MethodSettings):
+    """mu_0 and lambda as in the paper's Appendix C.1."""
+
+    sparsity: float = 0.1  # lambda
+    mu: float = 1e-9  # mu_0
+    constraint: float = 1e-7  # stop once h is below it ...
+    max_steps: int = 50_000  # ... or after so many steps
+    window: int = 100  # steps between two looks at the Lagrangian
+    tolerance: float = 1e-4  # of the objective from one look to the next
+    logit: float = 0.5  # of every edge in the beginning
+    logit_rate: float = 2e-2  # Adam, for the logits of the edges
+    learning_rate: float = 2e-3  # Adam, for the networks
+    batch: int = 128
+    hidden: int = 64  # units of a hidden layer ...
+    continuous_hidden: int = 16  # ... if all variables are continuous
+    layers: int = 1  # hidden layers
+
+
+class DCDI(Method):
+    """DCDI with a Gaussian density for continuous variables and softmax for categorical ones.
+
+    Examples
+    --------
+    >>> DCDI().make_settings().mu
+    1e-09
+    """
+
+    name = "dcdi"
+    settings_type = DCDISettings
+    density: ClassVar[DensityName] = "gaussian"
+
+    def learn(self, data: InterventionalData, settings: Any, *, seed: int, n_jobs: int) -> Result:
+        """Train to the end on one thread, whatever `n_jobs`: its steps are small and follow each other."""
+        require_packages(f"method {self.name!r}", "torch", "torch")
+        from enco.baselines.dcdi_training import train
+
+        probability, history = train(data, settings, density=self.density, seed=seed)
+        table = pd.DataFrame(history, columns=["step", "edges", "loss", "constraint", "mu"])
+        return Result.from_graph(probability > 0.5, data, probability=probability, history=table)
+
+
+class DCDIDSF(DCDI):
+    """DCDI with a two-layer deep sigmoidal flow for continuous variables."""
+
+    name = "dcdi-dsf"
+    kinds: ClassVar[frozenset[Kind]] = frozenset({"continuous"})
+    density = "dsf"

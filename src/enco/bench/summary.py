@@ -1,0 +1,237 @@
+"""Records of a spec, averaged over graphs, line by line beside the published numbers."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import nan, sqrt
+from statistics import mean, stdev
+
+from enco.bench.metrics import METRICS, SECONDS, Metric
+from enco.bench.records import Record, Store
+from enco.bench.spec import MethodUse, PaperRow, Planned, Spec
+
+__all__ = ["Entry", "Line", "Summary", "summarise"]
+
+PAPER, OURS = "paper", "ours"
+CLEAR = 2.0  # standard errors
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One cell of a table.
+
+    Examples
+    --------
+    >>> Entry.of([1.0, 2.0], digits=2).text, Entry.read("4.6 ± 1.9").mean, Entry.read("OOM").mean
+    ('1.50 ± 0.71', 4.6, None)
+    """
+
+    text: str
+    mean: float | None = None
+    deviation: float | None = None
+    count: int = 0
+
+    @property
+    def height(self) -> float:
+        """The mean, for figures; NaN is not drawn."""
+        return nan if self.mean is None else self.mean
+
+    @classmethod
+    def of(cls, values: Sequence[float], *, digits: int) -> "Entry":
+        """Average."""
+        if not values:
+            return cls("-")
+        middle, deviation = mean(values), stdev(values) if len(values) > 1 else None
+        spread = "" if deviation is None else f" ± {deviation:.{digits}f}"
+        return cls(f"{middle:.{digits}f}{spread}", middle, deviation, len(values))
+
+    @classmethod
+    def read(cls, text: str) -> "Entry":
+        """Take published numbers apart; a text without any stays a text."""
+        parts = [part.strip() for part in text.split("±")]
+        try:
+            numbers = [float(part) for part in parts]
+        except ValueError:
+            return cls(text)
+        return cls(text, numbers[0], numbers[1] if len(numbers) > 1 else None)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a table: one method, ours or the paper's, over the columns.
+
+    Attributes
+    ----------
+    labels : tuple of str
+        On the axes that are not the columns.
+    method : str
+    whose : {"paper", "ours"}
+    metric : Metric
+    entries : dict
+        By the label of the column.
+    pair : tuple of str
+        The same for a published line and for ours beside it.
+    """
+
+    labels: tuple[str, ...]
+    method: str
+    whose: str
+    metric: Metric
+    entries: Mapping[str, Entry]
+    pair: tuple[str, str]
+
+    @property
+    def title(self) -> str:
+        """The method, and whose numbers these are."""
+        remark = f", {self.metric.remark}" if self.metric.remark and self.whose == OURS else ""
+        return f"{self.method}{remark}, {self.whose}"
+
+    @property
+    def graphs(self) -> str:
+        """How many graphs are behind the numbers."""
+        counts = sorted({entry.count for entry in self.entries.values() if entry.count})
+        return "" if not counts else str(counts[0]) if len(counts) == 1 else f"{counts[0]}-{counts[-1]}"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Everything the tables and figures of a spec show.
+
+    Attributes
+    ----------
+    spec : Spec
+    tables : dict
+        Lines, by metric.
+    records : list of dict
+        With results.
+    failures : list of dict
+        Records without.
+    missing : dict
+        Jobs without a record, by the name of the method; only of methods that have been begun.
+    misses : list of str
+        Where ours is clearly worse than the paper's.
+    """
+
+    spec: Spec
+    tables: Mapping[str, list[Line]]
+    records: list[Record]
+    failures: list[Record]
+    missing: Mapping[str, int]
+    misses: list[str]
+
+
+def summarise(spec: Spec, plan: Sequence[Planned], store: Store) -> Summary:
+    """Find the records of the planned jobs and average them.
+
+    Examples
+    --------
+    >>> from enco.bench.spec import load_spec
+    >>> spec = load_spec("table1")
+    >>> summary = summarise(spec, spec.plan(graphs=1), Store())
+    >>> [line.title for line in summary.tables["shd"]][-1], summary.records
+    ('ENCO-acyclic, paper', [])
+    """
+    groups: dict[tuple[str, tuple[str, ...]], list[Record]] = {}
+    records, failures = [], []
+    missing: dict[str, int] = {}
+    begun = {planned.use.name for planned in plan if planned.job.key in store.records}
+    for planned in plan:
+        record = store.records.get(planned.job.key)
+        if record is None:
+            if planned.use.name in begun:
+                missing[planned.use.label] = missing.get(planned.use.label, 0) + 1
+        elif not store.done(planned.job.key):
+            failures.append(record)
+        else:
+            records.append(record)
+            groups.setdefault((planned.use.name, tuple(planned.cell.values())), []).append(record)
+    lines = _Lines(spec, groups)
+    tables = {name: list(lines.of(name)) for name in spec.metrics}
+    tables["seconds"] = list(lines.of_seconds())
+    return Summary(spec, tables, records, failures, missing, list(_misses(spec, lines)))
+
+
+class _Lines:
+    def __init__(self, spec: Spec, groups: Mapping[tuple[str, tuple[str, ...]], list[Record]]) -> None:
+        self.spec = spec
+        self.groups = groups
+
+    def places(self) -> Iterator[dict[str, str]]:
+        """Go through the combinations of labels on the axes of the lines."""
+        axes = self.spec.line_axes
+        for labels in product(*(self.spec.axes[axis] for axis in axes)):
+            yield dict(zip(axes, labels, strict=True))
+
+    def rows(self, place: Mapping[str, str]) -> Iterator[PaperRow]:
+        """Go through the published lines there."""
+        for row in self.spec.paper:
+            if all(place[axis] == label for axis, label in row.where.items() if axis in place):
+                yield row
+
+    def published(self, row: PaperRow, place: Mapping[str, str]) -> Line:
+        entries = {column: Entry.read(text) for column, text in row.values.items()}
+        return Line(
+            tuple(place.values()), row.method, PAPER, METRICS[row.metric], entries, (row.ours or row.method, row.metric)
+        )
+
+    def ours(self, use: MethodUse, metric: Metric, place: Mapping[str, str]) -> Line | None:
+        """Average the records of a method; None if there are none."""
+        entries, any_record = {}, False
+        for column in self.spec.axes[self.spec.columns]:
+            cell = {**place, self.spec.columns: column}
+            group = self.groups.get((use.name, tuple(cell[axis] for axis in self.spec.axes)), [])
+            values = [metric.scale * record[metric.field] for record in group if record.get(metric.field) is not None]
+            entries[column] = Entry.of(values, digits=metric.digits)
+            any_record |= bool(group)
+        if not any_record:
+            return None
+        return Line(tuple(place.values()), use.label, OURS, metric, entries, (use.name, metric.field))
+
+    def of(self, family: str) -> Iterator[Line]:
+        """Go through the lines of a table: every published one, followed by ours, then ours that have none."""
+        for place in self.places():
+            shown = set()
+            for row in self.rows(place):
+                if METRICS[row.metric].family != family:
+                    continue
+                yield self.published(row, place)
+                if row.ours is not None and (row.ours, row.metric) not in shown:
+                    shown.add((row.ours, row.metric))
+                    line = self.ours(self.spec.methods[row.ours], METRICS[row.metric], place)
+                    if line is not None:
+                        yield line
+            for use in self.spec.methods.values():
+                line = self.ours(use, METRICS[family], place)
+                if line is not None and (use.name, family) not in shown:
+                    yield line
+
+    def of_seconds(self) -> Iterator[Line]:
+        for place in self.places():
+            for use in self.spec.methods.values():
+                line = self.ours(use, SECONDS, place)
+                if line is not None and line.graphs:
+                    yield line
+
+
+def _misses(spec: Spec, lines: _Lines) -> Iterator[str]:
+    for place in lines.places():
+        for row in lines.rows(place):
+            metric = METRICS[row.metric]
+            ours = None if row.ours is None else lines.ours(spec.methods[row.ours], metric, place)
+            if ours is None or metric.family not in spec.metrics:
+                continue
+            for column, theirs in lines.published(row, place).entries.items():
+                mine = ours.entries[column]
+                if _clearly_worse(mine, theirs, metric, paper_graphs=spec.graphs):
+                    where = ", ".join([*place.values(), column])
+                    name = f"{ours.method}{', ' + metric.remark if metric.remark else ''}"
+                    yield f"{name}, {where}: {metric.title} {mine.text}, paper {theirs.text}"
+
+
+def _clearly_worse(ours: Entry, theirs: Entry, metric: Metric, *, paper_graphs: int) -> bool:
+    if ours.mean is None or ours.deviation is None or theirs.mean is None:
+        return False  # one graph says nothing
+    difference = (ours.mean - theirs.mean) * (1 if metric.lower_is_better else -1)
+    variance = ours.deviation**2 / ours.count + (theirs.deviation or 0.0) ** 2 / paper_graphs
+    # Published means are rounded: half a unit of their last digit is no difference.
+    return difference > CLEAR * sqrt(variance) + 0.05

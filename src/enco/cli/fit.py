@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["fit"]
 
 CHECKPOINT = "checkpoint.npz"
+PAGE = "report.html"
 INTERRUPTED = 130
 
 
@@ -51,12 +52,14 @@ def fit(
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a setting; may be repeated.")
     ] = None,
+    report: Annotated[bool, typer.Option("--report", help="Also write the page report.html to the folder.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object at the end instead of text.")] = False,
 ) -> None:
     """Learn the causal graph behind a data file.
 
-    Writes graph.json, edges.csv, history.csv and parameters.npz to the folder. A checkpoint is kept there while the
-    fit runs: after Ctrl-C, or a crash, the same command with --resume continues to the same result.
+    Writes graph.json, edges.csv, history.csv and parameters.npz to the folder; --report adds a page for the browser. A
+    checkpoint is kept there while the fit runs: after Ctrl-C, or a crash, the same command with --resume continues to
+    the same result.
 
     \b
     A file of background knowledge may look like this:
@@ -68,7 +71,7 @@ def fit(
 
     \b
     For example:
-      enco fit data.npz --out result
+      enco fit data.npz --out result --report
       enco fit screen.csv --target-column guide --control non-targeting --knowledge known.toml --out result
       enco fit data.npz --set sparsity=0.01 --set max_epochs=50 --seed 3 --out result
       enco fit data.npz --out result --resume
@@ -76,7 +79,7 @@ def fit(
     from enco._result_files import is_complete
 
     settings = _settings(set_ or [])
-    _check_folder(out, resume=resume, force=force)
+    _check_folder(out, resume=resume, force=force, report=report)
     if resume and is_complete(out):
         _report_finished(out, as_json=as_json)
         return
@@ -100,6 +103,8 @@ def fit(
         seconds = _run(discovery, out, identity=identity, resume=resume)
         result = Result.from_discovery(discovery, read, seconds=seconds, seed=seed, knowledge=known)
         result.save(out, overwrite=True)
+        if report:
+            _write_page(result, read, out)
         (out / CHECKPOINT).unlink(missing_ok=True)
     _report(result, out, as_json=as_json)
 
@@ -117,7 +122,7 @@ def _settings(pairs: list[str]) -> Settings:
     return Settings.parse(**texts)
 
 
-def _check_folder(out: Path, *, resume: bool, force: bool) -> None:
+def _check_folder(out: Path, *, resume: bool, force: bool, report: bool) -> None:
     """Refuse before the work rather than after it."""
     from enco._result_files import is_complete
     from enco.errors import EncoError
@@ -126,6 +131,8 @@ def _check_folder(out: Path, *, resume: bool, force: bool) -> None:
         raise EncoError("--resume continues a fit and --force starts it anew: give one of the two")
     if out.exists() and not out.is_dir():
         raise EncoError(f"cannot write to {out}: it is a file, choose a folder with --out")
+    if report and (out / PAGE).exists() and not force:
+        raise EncoError(f"{out / PAGE} exists already: choose another folder with --out, or replace it with --force")
     if resume or force:
         return
     if is_complete(out):
@@ -173,11 +180,13 @@ def _run(discovery: Discovery, out: Path, *, identity: Identity, resume: bool) -
 
 def _prepare_folder(out: Path) -> None:
     """Create the folder, or clear it of an earlier result and of what a killed process may have left half written."""
-    from enco._result_files import remove_folder_content
+    from enco._result_files import is_complete, remove_folder_content
     from enco.io._atomic import naming_output
 
     with naming_output(out):
         out.mkdir(parents=True, exist_ok=True)
+    if is_complete(out):  # its page, if there is one, goes with it
+        (out / PAGE).unlink(missing_ok=True)
     remove_folder_content(out)
     for leftover in out.glob(f".{CHECKPOINT}.*.tmp"):
         leftover.unlink(missing_ok=True)
@@ -228,6 +237,14 @@ def _report(result: Result, out: Path, *, as_json: bool) -> None:
     if peak is not None:
         typer.echo(f"memory  {in_bytes(peak)} at most")
     typer.echo(f"result  {out / 'graph.json'}")
+    if (out / PAGE).exists():
+        typer.echo(f"report  {out / PAGE}")
+
+
+def _write_page(result: Result, data: InterventionalData, out: Path) -> None:
+    from enco.report import write_report
+
+    write_report(out / PAGE, result, data=data, overwrite=True)
 
 
 def _report_finished(out: Path, *, as_json: bool) -> None:

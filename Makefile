@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint types layers bench docs clean
+.PHONY: demo test lint types layers browser bench docs clean
 
 demo: $(VENV)/.core  ## install and run a real example end to end
 	$(BIN)/enco demo --out demo
@@ -21,6 +21,12 @@ types: $(VENV)/.dev
 
 layers: $(VENV)/.dev
 	$(BIN)/lint-imports
+
+browser: $(VENV)/.dev  ## the report page in a real browser; Debian: apt-get install chromium chromium-driver
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || \
+		{ echo "make browser needs chromium and chromedriver (Debian: apt-get install chromium chromium-driver)"; exit 2; }
+	$(PIP) -e '.[browser]'
+	$(BIN)/python -m pytest -m browser tests/report
 
 bench: $(VENV)/.core  ## the tables of docs/benchmarks.md; about a quarter of an hour on two cores
 	mkdir -p results

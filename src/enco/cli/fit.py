@@ -80,16 +80,21 @@ def fit(
 
     settings = _settings(set_ or [])
     _check_folder(out, resume=resume, force=force, report=report)
+    from enco.io import read_data
+    from enco.result import Result
+
     if resume and is_complete(out):
+        if report:
+            _write_page(
+                Result.load(out), read_data(data, target_column, control=control or None, separator=separator), out
+            )
         _report_finished(out, as_json=as_json)
         return
 
     from enco._threads import count_threads
     from enco.fitting.checkpoint import Identity
     from enco.fitting.loop import Discovery
-    from enco.io import read_data
     from enco.knowledge import Knowledge
-    from enco.result import Result
 
     read = read_data(data, target_column, control=control or None, separator=separator)
     known = None if knowledge is None else Knowledge.from_toml(knowledge)
@@ -106,7 +111,7 @@ def fit(
         if report:
             _write_page(result, read, out)
         (out / CHECKPOINT).unlink(missing_ok=True)
-    _report(result, out, as_json=as_json)
+    _report(result, out, as_json=as_json, page=report)
 
 
 def _settings(pairs: list[str]) -> Settings:
@@ -224,7 +229,7 @@ def _show_plan(discovery: Discovery, data: InterventionalData, n_jobs: int) -> N
     )
 
 
-def _report(result: Result, out: Path, *, as_json: bool) -> None:
+def _report(result: Result, out: Path, *, as_json: bool, page: bool) -> None:
     from enco.cli._cost import in_bytes, in_time, peak_memory
 
     peak = peak_memory()
@@ -237,7 +242,7 @@ def _report(result: Result, out: Path, *, as_json: bool) -> None:
     if peak is not None:
         typer.echo(f"memory  {in_bytes(peak)} at most")
     typer.echo(f"result  {out / 'graph.json'}")
-    if (out / PAGE).exists():
+    if page:
         typer.echo(f"report  {out / PAGE}")
 
 

@@ -42,7 +42,8 @@ def summary(result: Result, data: InterventionalData | None = None) -> list[str]
         sentences += [_confidence(result), _hubs(result)]
     pairs = confounders(result)
     if pairs:
-        sentences.append(f"{_count(len(pairs), 'pair')} of variables seem to share a cause that was not measured.")
+        seem = "seems" if len(pairs) == 1 else "seem"
+        sentences.append(f"{_count(len(pairs), 'pair')} of variables {seem} to share a cause that was not measured.")
     return sentences
 
 

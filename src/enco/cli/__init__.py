@@ -12,6 +12,7 @@ from enco.cli.demo import demo
 from enco.cli.describe import describe
 from enco.cli.evaluate import evaluate
 from enco.cli.fit import fit
+from enco.cli.plot import plot
 from enco.cli.report import report
 from enco.cli.simulate import simulate
 
@@ -48,7 +49,7 @@ def version() -> None:
     typer.echo(f"enco {__version__}")
 
 
-for command in (simulate, describe, check, fit, report, evaluate, demo):
+for command in (simulate, describe, check, fit, report, plot, evaluate, demo):
     app.command()(command)
 app.add_typer(bench, name="bench")
 

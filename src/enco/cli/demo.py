@@ -61,14 +61,9 @@ def _draw(result: Result, data: Path, picture: Path) -> None:
     import matplotlib
 
     matplotlib.use("Agg")  # no display is needed
-    from matplotlib import pyplot as plt
-
+    from enco.cli.plot import save_figure
     from enco.io import read_graph
-    from enco.io._atomic import atomic_file
     from enco.plotting import draw_graph
 
     _, truth = read_graph(data, names=result.variables)
-    draw_graph(result, truth)
-    with atomic_file(picture, overwrite=True) as temporary:
-        plt.savefig(temporary, format="png", dpi=150)
-    plt.close()
+    save_figure(draw_graph(result, truth), picture, overwrite=True)

@@ -71,6 +71,7 @@ def fit(
 
     \b
     For example:
+      enco fit data.npz --out result
       enco fit data.npz --out result --report
       enco fit screen.csv --target-column guide --control non-targeting --knowledge known.toml --out result
       enco fit data.npz --set sparsity=0.01 --set max_epochs=50 --seed 3 --out result

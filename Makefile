@@ -35,11 +35,12 @@ bench: $(VENV)/.core  ## the tables of docs/benchmarks.md; about a quarter of an
 	$(BIN)/enco bench mixed --out results/continuous.jsonl
 	$(BIN)/enco bench speed
 
-docs: $(VENV)/.docs
+docs: $(VENV)/.docs  ## with the pictures of the gallery, which a small fit provides
+	$(BIN)/python docs/gallery.py docs/_gallery
 	$(BIN)/sphinx-build -W -b html docs docs/_build/html
 
 clean:
-	rm -rf $(VENV) demo docs/_build
+	rm -rf $(VENV) demo docs/_build docs/_gallery
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -1,14 +1,14 @@
 """Figures of a result, with matplotlib: each function draws into given axes, or a new figure, and returns the axes.
 
-======================  ===========================================================================
-`draw_graph`            the graph in layers, compared with a true one if there is one
-`draw_probabilities`    matrix of edge probabilities, existence or orientation
-`draw_learning_curves`  edges, undecided pairs and held-out loss after every epoch
-`draw_precision_recall` precision and recall for every threshold, given the true graph
-`draw_orientation`      how sure the direction of each edge is
+========================  ===================================================================
+`draw_graph`              the graph in layers, compared with a true one if there is one
+`draw_probabilities`      matrix of edge probabilities, existence or orientation
+`draw_learning_curves`    edges, undecided pairs and held-out loss after every epoch
+`draw_precision_recall`   precision and recall for every threshold, given the true graph
+`draw_orientation`        how sure the direction of each edge is
 `draw_confounder_scores`  how surely pairs share a cause that was not measured
-`draw_interventions`    what each intervention does to each variable
-======================  ===========================================================================
+`draw_interventions`      what each intervention does to each variable
+========================  ===================================================================
 
 `draw` takes the kind of the figure by name, as `Result.plot` and `enco plot` do.
 """

@@ -76,9 +76,11 @@ def draw_graph(result: Result, truth: ArrayLike | None = None, ax: Axes | None =
         _, ax = plt.subplots(figsize=(max(narrowest, width), max(3.0, height)), layout="constrained")
     for kind, matrix in edges.items():
         for cause, effect in np.argwhere(matrix):
-            # Edges that were not found had no say in the layout, and may point anywhere.
-            bent = "arc3,rad=0.18" if kind == "missed" else _Through(ax, layout.bends.get((cause, effect), []))
-            ax.add_patch(_arrow(places[cause], places[effect], bent, _STYLES[kind]))
+            bends = layout.bends.get((cause, effect), [])
+            next_row = layout.y[effect] - layout.y[cause] == 1.0
+            # Missed edges had no say in the layout, and may point anywhere.
+            line = _Through(ax, bends) if kind != "missed" and (bends or next_row) else "arc3,rad=0.18"
+            ax.add_patch(_arrow(places[cause], places[effect], line, _STYLES[kind]))
     _draw_names(ax, result.variables, places)
     ax.set_xlim(min(across) - 0.7, max(across) + 0.7)
     ax.set_ylim(-layout.y.max() - 0.6, 0.6)

@@ -292,6 +292,23 @@ def test_missed_edges_have_a_switch(open_page, make_result):
     assert page.count(".edge.missed:not(.off)") == 0
 
 
+def test_confounded_pairs_are_drawn_and_can_be_hidden(open_page, make_result, monkeypatch):
+    result = make_result(names_of(12))
+    scores = np.full((12, 12), np.nan)
+    scores[2, 7] = scores[7, 2] = 0.75
+    # As a fit with latent=True gives them.
+    object.__setattr__(result, "confounder_scores", scores)
+    monkeypatch.setattr(type(result), "confounders", property(lambda self: [("X3", "X8", 0.75)]), raising=False)
+    page = open_page(result)
+    title = page.run("return document.querySelector('.edge.confounder title').textContent")
+    assert title == "X3 ↔ X8, confounder score 0.750"
+    page.click("#show-confounders")
+    assert page.count(".edge.confounder:not(.off)") == 0
+    first, second = (result.order.index(name) for name in ("X3", "X8"))
+    page.type("#cells", "\ue015", *["\ue015"] * first, *["\ue014"] * second)  # down and right to the pair
+    assert "confounder score 0.75" in page.text("#cell")
+
+
 def test_the_matrix_tells_its_cells(open_page, make_result):
     result = make_result(names_of(25), edges_per_variable=3.0)
     page = open_page(result)

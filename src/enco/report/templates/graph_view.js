@@ -137,7 +137,7 @@ function fitTo(points = [...place, ...bends.flat()]) {
   const ys = points.map((point) => point.y);
   const [left, right] = [Math.min(...xs) - 70, Math.max(...xs) + 70];
   const [top, bottom] = [Math.min(...ys) - 34, Math.max(...ys) + 34];
-  camera.scale = Math.min(1.25, width / (right - left), height / (bottom - top));
+  camera.scale = Math.min(1.5, width / (right - left), height / (bottom - top));
   camera.x = width / 2 - (camera.scale * (left + right)) / 2;
   camera.y = height / 2 - (camera.scale * (top + bottom)) / 2;
   look();
@@ -153,7 +153,7 @@ function zoom(factor, x = view.clientWidth / 2, y = view.clientHeight / 2) {
 
 const onScreen = ({ x, y }) => {
   const [left, top] = [camera.x + camera.scale * x, camera.y + camera.scale * y];
-  return left > 60 && top > 30 && left < view.clientWidth - 60 && top < view.clientHeight - 30;
+  return left > 20 && top > 10 && left < view.clientWidth - 20 && top < view.clientHeight - 10;
 };
 
 // Bring a variable and its neighbours into view; where names can be read already, move only if it is not seen.

@@ -62,6 +62,7 @@ function onSwitch(id, key) {
   byId(id)?.addEventListener("change", (event) => change("threshold", { [key]: event.target.checked }));
 }
 
+let shownWidth = null;
 setTheme(preferDark() ? "dark" : "light");
 byId("theme").addEventListener("click", () => setTheme(isDark() ? "light" : "dark"));
 byId("names").append(...[...names].sort().map((name) => make("option", { value: name })));
@@ -84,6 +85,10 @@ byId("fit").addEventListener("click", () => fitTo());
 byId("reset").addEventListener("click", reset);
 byId("download-csv").addEventListener("click", () => download("edges.csv", "text/csv", edgesAsCsv()));
 byId("download-graphml").addEventListener("click", () => download("graph.graphml", "application/xml", graphAsGraphml()));
-window.addEventListener("resize", () => fitTo());
+// The bars of a phone's browser change the height all the time; only a new width needs a new view.
+new ResizeObserver(([{ contentRect }]) => {
+  if (contentRect.width !== shownWidth) fitTo();
+  shownWidth = contentRect.width;
+}).observe(view);
 highlight();
 fitTo();

@@ -72,7 +72,7 @@ def draw_graph(result: Result, truth: ArrayLike | None = None, ax: Axes | None =
     if ax is None:
         width = 2.0 + 0.9 * np.ptp(across)
         height = 2.0 + 0.9 * np.ptp(layout.y)
-        narrowest = 4.0 if truth is None else 7.0  # the legend needs room
+        narrowest = max(4.0 if truth is None else 7.0, 0.25 * height)  # room for the legend, and for arcs
         _, ax = plt.subplots(figsize=(max(narrowest, width), max(3.0, height)), layout="constrained")
     for kind, matrix in edges.items():
         for cause, effect in np.argwhere(matrix):

@@ -8,6 +8,8 @@ const FAR = 0.42; // scale below which names cannot be read
 
 const halfWidth = names.map((name) => Math.max(17, 4 * Array.from(shortened(name)).length + 8));
 const ACROSS = 2 * Math.max(...halfWidth) + 18; // pixels between neighbours in a row
+// A dense graph is one long chain with shortcuts: there is much room beside it, and it needs all of it.
+const TOWER = 3 * span(content.x) < span(content.y) && !edges.bends.some((points) => points.length);
 const DOWN = rowDistance(); // and between rows
 
 const view = byId("view");
@@ -19,9 +21,12 @@ const camera = { x: 0, y: 0, scale: 1 };
 
 // Rows apart enough for the drawing to be about as high as its frame, but never crowded or torn.
 function rowDistance() {
-  const span = (values) => Math.max(...values) - Math.min(...values) + 1;
   const across = [...content.x, ...edges.bends.flat().map(([x]) => x)];
-  return Math.min(150, Math.max(66, (0.68 * ACROSS * span(across)) / span(content.y)));
+  return Math.min(150, Math.max(TOWER ? 44 : 66, (0.68 * ACROSS * span(across)) / span(content.y)));
+}
+
+function span(values) {
+  return Math.max(...values) - Math.min(...values) + 1;
 }
 
 function shortened(name) {
@@ -52,7 +57,8 @@ function edgePath(edge) {
   const rows = Math.abs(to.y - from.y) / DOWN;
   if (bends[edge].length || rows <= 1) return curve([start, ...bends[edge], end]);
   // Past the rows in between rather than through them, the further the more.
-  const aside = Math.max(0, 0.35 * ACROSS * Math.sqrt(rows) - Math.abs(to.x - from.x) / 2) * (edge % 2 ? 1 : -1);
+  const wish = TOWER ? 0.5 * (to.y - from.y) : 0.35 * ACROSS * Math.sqrt(rows) - Math.abs(to.x - from.x) / 2;
+  const aside = Math.max(0, wish) * (edge % 2 ? 1 : -1);
   const [high, low] = [(2 * start.y + end.y) / 3, (start.y + 2 * end.y) / 3].map((y) => y.toFixed(1));
   const [left, right] = [start.x + aside, end.x + aside].map((x) => x.toFixed(1));
   return `M${start.x.toFixed(1)} ${start.y.toFixed(1)}C${left} ${high} ${right} ${low} ${end.x.toFixed(1)} ${end.y.toFixed(1)}`;

@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint types layers bench docs clean
+.PHONY: demo test lint types layers browser bench docs clean
 
 demo: $(VENV)/.core  ## install and run a real example end to end
 	$(BIN)/enco demo --out demo
@@ -22,16 +22,23 @@ types: $(VENV)/.dev
 layers: $(VENV)/.dev
 	$(BIN)/lint-imports
 
+browser: $(VENV)/.dev  ## the report page in a real browser; Debian: apt-get install chromium chromium-driver
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || \
+		{ echo "make browser needs chromium and chromedriver (Debian: apt-get install chromium chromium-driver)"; exit 2; }
+	$(PIP) -e '.[browser]'
+	$(BIN)/python -m pytest -m browser tests/report
+
 bench: $(VENV)/.core  ## what is missing of two tables of docs/benchmarks.md, and the page itself
 	$(BIN)/enco bench run table1 --methods enco --graphs 10
 	$(BIN)/enco bench run continuous --methods enco
 	$(BIN)/enco bench docs --out docs/benchmarks.md --force
 
-docs: $(VENV)/.docs
+docs: $(VENV)/.docs  ## with the pictures of the gallery, which a small fit provides
+	$(BIN)/python docs/gallery.py docs/_gallery
 	$(BIN)/sphinx-build -W -b html docs docs/_build/html
 
 clean:
-	rm -rf $(VENV) demo docs/_build
+	rm -rf $(VENV) demo docs/_build docs/_gallery
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

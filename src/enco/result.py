@@ -323,6 +323,39 @@ class Result:
         ordered.add_edges_from(graph.edges(data=True))
         return ordered
 
+    def plot(self, kind: str = "graph", **options: Any) -> Any:
+        """Draw a figure by name; see `enco.plotting.draw` for the kinds and options.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Examples
+        --------
+        >>> import matplotlib
+        >>> matplotlib.use("Agg")
+        >>> from enco._example import small_result
+        >>> small_result().plot("orientation").get_xlabel()
+        'probability of the direction'
+        """
+        from enco.plotting import draw
+
+        return draw(self, kind, **options)
+
+    def report(self, path: str | os.PathLike[str], **options: Any) -> None:
+        """Write one HTML page that shows everything; see `enco.report.write_report` for the options.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from enco._example import small_result
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     small_result().report(f"{folder}/report.html")
+        """
+        from enco.report import write_report
+
+        write_report(path, self, **options)
+
     def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write a folder with `graph.json`, `edges.csv`, `history.csv` and `parameters.npz`, each atomically.
 

@@ -19,6 +19,7 @@ def test_demo_runs_and_can_be_repeated(tmp_path, capsys, monkeypatch):
         assert words in printed.out
     assert read_data(folder / "data.npz").n_variables == 25
     assert len(Result.load(folder).variables) == 25
+    assert "X25" in (folder / "report.html").read_text()
     assert (folder / "graph.png").read_bytes().startswith(b"\x89PNG")
     assert not list(folder.glob(".*"))
 

@@ -12,6 +12,8 @@ from enco.cli.demo import demo
 from enco.cli.describe import describe
 from enco.cli.evaluate import evaluate
 from enco.cli.fit import fit
+from enco.cli.plot import plot
+from enco.cli.report import report
 from enco.cli.simulate import simulate
 
 __all__ = ["app", "main"]
@@ -34,7 +36,7 @@ def start(context: typer.Context) -> None:
       enco demo --out demo
       enco simulate --structure random --variables 25 --out data.npz
       enco describe data.npz
-      enco fit data.npz --out result
+      enco fit data.npz --out result --report
       enco evaluate result data.npz
     """  # noqa: D301 - a real backspace keeps the lines of the paragraph apart
     if context.invoked_subcommand is None:
@@ -47,7 +49,7 @@ def version() -> None:
     typer.echo(f"enco {__version__}")
 
 
-for command in (simulate, describe, check, fit, evaluate, demo):
+for command in (simulate, describe, check, fit, report, plot, evaluate, demo):
     app.command()(command)
 app.add_typer(bench, name="bench")
 

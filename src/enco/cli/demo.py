@@ -19,7 +19,7 @@ def demo(
 ) -> None:
     """Learn a causal graph from simulated data.
 
-    Simulates 25 variables, learns their graph, compares it with the true one and draws it.
+    Simulates 25 variables, learns their graph, compares it with the true one, draws it, and writes a page to explore.
 
     \b
     For example:
@@ -27,6 +27,7 @@ def demo(
     """  # noqa: D301 - a real backspace keeps the lines of the paragraph apart
     from enco.cli.evaluate import evaluate
     from enco.cli.fit import fit
+    from enco.cli.report import report
     from enco.cli.simulate import simulate
     from enco.errors import EncoError
     from enco.result import Result
@@ -49,6 +50,7 @@ def demo(
     evaluate(out, data)
     _draw(result, data, picture)
     typer.echo(f"\ngraph   {picture}")
+    report(out, truth=data, data=data, title="enco demo", force=True)
 
 
 def _title(text: str) -> None:
@@ -59,14 +61,9 @@ def _draw(result: Result, data: Path, picture: Path) -> None:
     import matplotlib
 
     matplotlib.use("Agg")  # no display is needed
-    from matplotlib import pyplot as plt
-
+    from enco.cli.plot import save_figure
     from enco.io import read_graph
-    from enco.io._atomic import atomic_file
     from enco.plotting import draw_graph
 
     _, truth = read_graph(data, names=result.variables)
-    draw_graph(result, truth)
-    with atomic_file(picture, overwrite=True) as temporary:
-        plt.savefig(temporary, format="png", dpi=150)
-    plt.close()
+    save_figure(draw_graph(result, truth), picture, overwrite=True)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["fit"]
 
 CHECKPOINT = "checkpoint.npz"
+PAGE = "report.html"
 INTERRUPTED = 130
 
 
@@ -60,12 +61,14 @@ def fit(
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a setting; may be repeated.")
     ] = None,
+    report: Annotated[bool, typer.Option("--report", help="Also write the page report.html to the folder.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object at the end instead of text.")] = False,
 ) -> None:
     """Learn the causal graph behind a data file.
 
-    Writes graph.json, edges.csv, history.csv and parameters.npz to the folder. A checkpoint is kept there while the
-    fit runs: after Ctrl-C, or a crash, the same command with --resume continues to the same result.
+    Writes graph.json, edges.csv, history.csv and parameters.npz to the folder; --report adds a page for the browser. A
+    checkpoint is kept there while the fit runs: after Ctrl-C, or a crash, the same command with --resume continues to
+    the same result.
 
     \b
     A file of background knowledge may look like this:
@@ -78,6 +81,7 @@ def fit(
     \b
     For example:
       enco fit data.npz --out result
+      enco fit data.npz --out result --report
       enco fit screen.csv --target-column guide --control non-targeting --knowledge known.toml --out result
       enco fit data.npz --latent --out result
       enco fit data.npz --set sparsity=0.01 --set max_epochs=50 --seed 3 --out result
@@ -88,15 +92,21 @@ def fit(
 
     given = [*(["latent=true"] if latent else []), *([] if candidates is None else [f"candidates={candidates}"])]
     settings = _settings([*(set_ or []), *given])
-    _check_folder(out, resume=resume, force=force)
+    _check_folder(out, resume=resume, force=force, report=report)
+    from enco.io import read_data
+    from enco.result import Result
+
     if resume and is_complete(out):
+        if report:
+            _write_page(
+                Result.load(out), read_data(data, target_column, control=control or None, separator=separator), out
+            )
         _report_finished(out, as_json=as_json)
         return
 
     from enco._threads import count_threads
     from enco.fitting.checkpoint import Identity
     from enco.fitting.loop import Discovery
-    from enco.io import read_data
     from enco.knowledge import Knowledge
 
     read = read_data(data, target_column, control=control or None, separator=separator)
@@ -110,8 +120,10 @@ def fit(
     with _stopped_like_ctrl_c():
         result = _run(discovery, read, out, identity=identity, resume=resume, seed=seed, knowledge=known)
         result.save(out, overwrite=True)
+        if report:
+            _write_page(result, read, out)
         (out / CHECKPOINT).unlink(missing_ok=True)
-    _report(result, out, as_json=as_json)
+    _report(result, out, as_json=as_json, page=report)
 
 
 def _settings(pairs: list[str]) -> Settings:
@@ -127,7 +139,7 @@ def _settings(pairs: list[str]) -> Settings:
     return Settings.parse(**texts)
 
 
-def _check_folder(out: Path, *, resume: bool, force: bool) -> None:
+def _check_folder(out: Path, *, resume: bool, force: bool, report: bool) -> None:
     """Refuse before the work rather than after it."""
     from enco._result_files import is_complete
     from enco.errors import EncoError
@@ -136,6 +148,8 @@ def _check_folder(out: Path, *, resume: bool, force: bool) -> None:
         raise EncoError("--resume continues a fit and --force starts it anew: give one of the two")
     if out.exists() and not out.is_dir():
         raise EncoError(f"cannot write to {out}: it is a file, choose a folder with --out")
+    if report and (out / PAGE).exists() and not force:
+        raise EncoError(f"{out / PAGE} exists already: choose another folder with --out, or replace it with --force")
     if resume or force:
         return
     if is_complete(out):
@@ -200,11 +214,13 @@ def _run(
 
 def _prepare_folder(out: Path) -> None:
     """Create the folder, or clear it of an earlier result and of what a killed process may have left half written."""
-    from enco._result_files import remove_folder_content
+    from enco._result_files import is_complete, remove_folder_content
     from enco.io._atomic import naming_output
 
     with naming_output(out):
         out.mkdir(parents=True, exist_ok=True)
+    if is_complete(out):  # its page, if there is one, goes with it
+        (out / PAGE).unlink(missing_ok=True)
     remove_folder_content(out)
     for leftover in out.glob(f".{CHECKPOINT}.*.tmp"):
         leftover.unlink(missing_ok=True)
@@ -247,7 +263,7 @@ def _show_plan(discovery: Discovery, data: InterventionalData, n_jobs: int) -> N
     )
 
 
-def _report(result: Result, out: Path, *, as_json: bool) -> None:
+def _report(result: Result, out: Path, *, as_json: bool, page: bool) -> None:
     from enco._memory import peak_memory
     from enco._units import in_bytes, in_time
 
@@ -264,6 +280,14 @@ def _report(result: Result, out: Path, *, as_json: bool) -> None:
     if peak is not None:
         typer.echo(f"memory  {in_bytes(peak)} at most")
     typer.echo(f"result  {out / 'graph.json'}")
+    if page:
+        typer.echo(f"report  {out / PAGE}")
+
+
+def _write_page(result: Result, data: InterventionalData, out: Path) -> None:
+    from enco.report import write_report
+
+    write_report(out / PAGE, result, data=data, overwrite=True)
 
 
 def _scored_pairs(result: Result) -> tuple[int, int]:

@@ -1,18 +1,20 @@
-"""Figures of graphs, with matplotlib."""
+"""The graph in layers, from the first causes to the last effects."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
-import networkx as nx
 import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.patches import FancyArrowPatch
-from numpy.typing import ArrayLike, NDArray
+from matplotlib.patches import ConnectionStyle, FancyArrowPatch
+from matplotlib.path import Path
+from numpy.typing import ArrayLike
 
 from enco.errors import GraphError
 from enco.graphs.dag import check_adjacency
+from enco.graphs.layout import layered_layout
 from enco.result import Result
 
 __all__ = ["draw_graph"]
@@ -24,8 +26,8 @@ _STYLES: dict[str, dict[str, Any]] = {
     "false": {"color": "#D55E00", "linestyle": "--", "zorder": 3},
 }
 _CONFOUNDED = {"color": "#CC79A7", "linestyle": "--", "zorder": 3}
+_ARC = "arc3,rad=0.18"
 _LABELS = {"found": "found", "missed": "missed", "false": "found, but not in the true graph"}
-_SWEEPS = 8
 Place = tuple[float, float]
 
 
@@ -68,19 +70,27 @@ def draw_graph(result: Result, truth: ArrayLike | None = None, ax: Axes | None =
             f"the true graph has {len(true)} variables and the result {len(found)}: give both for the same variables"
         )
     edges = {"found": found & true, "missed": true & ~found, "false": found & ~true}
-    places = _places(found)
+    layout = layered_layout(found)
+    places = list(zip(layout.x.tolist(), (-layout.y).tolist(), strict=True))
+    across = [*layout.x.tolist(), *(x for points in layout.bends.values() for x, _ in points)]
     if ax is None:
-        width = 1.2 + 1.1 * max(np.unique([y for _, y in places], return_counts=True)[1])
-        height = 1.2 + 1.1 * len({y for _, y in places})
-        narrowest = 4.0 if truth is None else 7.0  # the legend needs room
+        width = 2.0 + 0.9 * np.ptp(across)
+        height = 2.0 + 0.9 * np.ptp(layout.y)
+        narrowest = max(4.0 if truth is None else 7.0, 0.25 * height)  # room for the legend, and for arcs
         _, ax = plt.subplots(figsize=(max(narrowest, width), max(3.0, height)), layout="constrained")
     for kind, matrix in edges.items():
         for cause, effect in np.argwhere(matrix):
-            ax.add_patch(_arrow(places[cause], places[effect], _STYLES[kind]))
+            bends = layout.bends.get((cause, effect), [])
+            next_row = layout.y[effect] - layout.y[cause] == 1.0
+            # Missed edges had no say in the layout, and may point anywhere.
+            line = _Through(ax, bends) if kind != "missed" and (bends or next_row) else _ARC
+            ax.add_patch(_arrow(places[cause], places[effect], line, _STYLES[kind]))
     position = dict(zip(result.variables, places, strict=True))
     for one, other, _ in result.confounders:
-        ax.add_patch(_arrow(position[one], position[other], _CONFOUNDED, heads="<|-|>"))
+        ax.add_patch(_arrow(position[one], position[other], _ARC, _CONFOUNDED, heads="<|-|>"))
     _draw_names(ax, result.variables, places)
+    ax.set_xlim(min(across) - 0.7, max(across) + 0.7)
+    ax.set_ylim(-layout.y.max() - 0.6, 0.6)
     if truth is not None:
         handles = [
             Line2D(
@@ -97,28 +107,28 @@ def draw_graph(result: Result, truth: ArrayLike | None = None, ax: Axes | None =
     return ax
 
 
-def _places(adjacency: NDArray[np.bool_]) -> list[Place]:
-    """Place every variable: rows by the longest path that leads there, few crossings within them."""
-    layers = [sorted(layer) for layer in nx.topological_generations(nx.DiGraph(adjacency))]
-    x = np.zeros(len(adjacency))
-    for layer in layers:
-        x[layer] = _spread(len(layer))
-    joined = adjacency | adjacency.T
-    for sweep in range(_SWEEPS):
-        for layer in layers if sweep % 2 == 0 else layers[::-1]:
-            # Each variable moves towards the middle of its neighbours, as far as the sequence allows.
-            wanted = [x[joined[variable]].mean() if joined[variable].any() else x[variable] for variable in layer]
-            x[np.array(layer)[np.argsort(wanted, kind="stable")]] = _spread(len(layer))
-    depth = {variable: level for level, layer in enumerate(layers) for variable in layer}
-    return [(float(x[variable]), -float(depth[variable])) for variable in range(len(adjacency))]
+class _Through(ConnectionStyle._Base):
+    """A line from cause to effect through the bends of its edge, smooth, with vertical ends.
+
+    Matplotlib asks for the line in the coordinates of the screen, and may do so again whenever the figure changes.
+    """
+
+    def __init__(self, ax: Axes, bends: Sequence[Place]) -> None:
+        self.ax = ax
+        self.bends = bends
+
+    def connect(self, start: Place, end: Place) -> Path:
+        """Return the line between two points of the screen."""
+        between = [tuple(self.ax.transData.transform((x, -y))) for x, y in self.bends]
+        vertices, codes = [start], [Path.MOVETO]
+        for (x, y), (next_x, next_y) in pairwise([start, *between, end]):
+            middle = (y + next_y) / 2
+            vertices += [(x, middle), (next_x, middle), (next_x, next_y)]
+            codes += [Path.CURVE4] * 3
+        return Path(vertices, codes)
 
 
-def _spread(size: int) -> NDArray[np.float64]:
-    return np.arange(size, dtype=np.float64) - (size - 1) / 2.0
-
-
-def _arrow(start: Place, end: Place, style: dict[str, Any], heads: str = "-|>") -> FancyArrowPatch:
-    straight = heads == "-|>" and abs(start[1] - end[1]) == 1.0
+def _arrow(start: Place, end: Place, line: Any, style: dict[str, Any], heads: str = "-|>") -> FancyArrowPatch:
     return FancyArrowPatch(
         start,
         end,
@@ -127,7 +137,7 @@ def _arrow(start: Place, end: Place, style: dict[str, Any], heads: str = "-|>") 
         shrinkA=11,
         shrinkB=11,
         linewidth=1.1,
-        connectionstyle=f"arc3,rad={0.0 if straight else 0.18}",  # bent around the rows in between
+        connectionstyle=line,
         **style,
     )
 
@@ -135,7 +145,4 @@ def _arrow(start: Place, end: Place, style: dict[str, Any], heads: str = "-|>") 
 def _draw_names(ax: Axes, names: Sequence[str], places: Sequence[Place]) -> None:
     for name, (x, y) in zip(names, places, strict=True):
         box = {"boxstyle": "round,pad=0.25", "facecolor": "white", "edgecolor": "#404040"}
-        ax.text(x, y, name, ha="center", va="center", fontsize=9, bbox=box, zorder=4)
-    across, down = zip(*places, strict=True)
-    ax.set_xlim(min(across) - 0.7, max(across) + 0.7)
-    ax.set_ylim(min(down) - 0.6, max(down) + 0.6)
+        ax.text(x, y, name, ha="center", va="center", fontsize=9, bbox=box, zorder=4, parse_math=False)

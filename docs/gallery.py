@@ -1,0 +1,42 @@
+"""Render the pictures of the page on figures, and an example of the report: python docs/gallery.py docs/_gallery."""
+
+import sys
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import numpy as np
+from matplotlib import pyplot as plt
+
+from enco import ENCO, simulate
+
+FIGURES = {
+    "graph": ["truth"],
+    "probabilities": [],
+    "orientation-matrix": [],
+    "orientation": [],
+    "learning": [],
+    "precision-recall": ["truth"],
+    "interventions": ["data"],
+}
+
+
+def main(folder: Path) -> None:
+    """Fit a small graph, with interventions on some variables only, and draw everything."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rng = np.random.default_rng(1)
+    model = simulate.categorical("random", 12, rng, edge_probability=0.3)
+    # Few rows, so that the pictures have some doubt and some mistakes in them.
+    data = model.dataset(1500, 40, targets=[f"X{position}" for position in range(1, 9)], rng=rng)
+    given = {"truth": model.observed_adjacency, "data": data}
+    result = ENCO(random_state=0).fit(data).result_
+    for kind, names in FIGURES.items():
+        result.plot(kind, **{name: given[name] for name in names}).figure.savefig(folder / f"{kind}.png", dpi=110)
+        plt.close("all")
+    result.report(folder / "report.html", overwrite=True, title="An example", **given)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,79 @@
+"""`enco plot`: figures of a result."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from enco.cli._results import Control, DataFile, Separator, TargetColumn, Truth, load_data, load_result, load_truth
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["plot", "save_figure"]
+
+_FORMATS = (".png", ".svg", ".pdf")
+
+
+def plot(
+    folder: Annotated[Path, typer.Argument(metavar="RESULT", help="Folder that enco fit has written.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The picture to write: .png, .svg or .pdf.")],
+    kind: Annotated[
+        str,
+        typer.Option(
+            help="graph, probabilities, existence, orientation-matrix, learning, precision-recall, orientation, "
+            "confounders or interventions."
+        ),
+    ] = "graph",
+    truth: Truth = None,
+    data: DataFile = None,
+    target_column: TargetColumn = "perturbation",
+    control: Control = None,
+    separator: Separator = "+",
+    dpi: Annotated[int, typer.Option(min=30, max=1200, help="Dots per inch of a .png.")] = 150,
+    force: Annotated[bool, typer.Option("--force", help="Replace the picture if it is there.")] = False,
+) -> None:
+    """Draw a figure of a result.
+
+    \b
+    For example:
+      enco plot result --out graph.png
+      enco plot result --truth data.npz --out compared.svg
+      enco plot result --kind probabilities --out probabilities.png
+      enco plot result --kind interventions --data data.npz --out effects.pdf
+    """  # noqa: D301 - a real backspace keeps the lines of the paragraph apart
+    from enco.errors import EncoError
+
+    if out.suffix.lower() not in _FORMATS:
+        raise EncoError(f"cannot write {out}: the name of a picture ends in {', '.join(_FORMATS)}")
+    if out.exists() and not force:
+        raise EncoError(f"{out} exists already: choose another name with --out, or replace it with --force")
+    import matplotlib
+
+    matplotlib.use("Agg")  # no display is needed
+    from enco.plotting import draw
+
+    result = load_result(folder)
+    ax = draw(
+        result,
+        kind,
+        truth=load_truth(truth, result),
+        data=load_data(data, target_column, control, separator),
+    )
+    save_figure(ax, out, dpi=dpi, overwrite=force)
+    typer.echo(f"figure  {out}")
+
+
+def save_figure(ax: Axes, path: Path, *, dpi: int = 150, overwrite: bool = False) -> None:
+    """Write the figure of some axes in the format of the file name, atomically, and close it."""
+    from matplotlib import pyplot as plt
+
+    from enco.io._atomic import atomic_file
+
+    figure = cast("Figure", ax.figure)
+    with atomic_file(path, overwrite=overwrite) as temporary:
+        figure.savefig(temporary, format=path.suffix[1:].lower(), dpi=dpi)
+    plt.close(figure)

@@ -1,0 +1,127 @@
+"""What the scripts of the page get: names, positions, edges and matrices, as values that JSON can hold."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import replace
+from math import ceil, sqrt
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from enco.graphs.layout import layered_layout
+from enco.result import Result
+
+__all__ = ["edge_table", "page_content"]
+
+Graph = NDArray[np.bool_]
+
+_STEPS = 254  # shades of a probability in one byte; 255 says that there is none
+_NO_VALUE = 255
+
+
+def page_content(result: Result, truth: Graph | None = None) -> dict[str, Any]:
+    """Collect what is drawn on the page.
+
+    Parameters
+    ----------
+    result : Result
+    truth : bool [N, N], optional
+        The true graph, row = cause.
+
+    Returns
+    -------
+    dict
+        ``names``; ``order``, ``x``, ``y``: place in the causal order and in the drawing; ``edges``: one list per column
+        of `edge_table`, ``cause`` and ``effect`` as positions, and ``bends`` of the drawn line; ``confounders``;
+        ``matrices``: one byte per pair, base64, in the order of the names.
+
+    Examples
+    --------
+    >>> from enco._example import small_result
+    >>> content = page_content(small_result())
+    >>> content["names"], content["edges"]["cause"], content["edges"]["effect"]
+    (['A', 'B', 'C'], [0, 1], [1, 2])
+    """
+    position = {name: place for place, name in enumerate(result.variables)}
+    layout = layered_layout(result.adjacency, widest=max(10, ceil(1.6 * sqrt(len(position)))))
+    table = edge_table(result, truth)
+    edges = {str(column): table[column].tolist() for column in table}
+    for end in ("cause", "effect"):
+        edges[end] = [position[name] for name in edges[end]]
+    pairs = zip(edges["cause"], edges["effect"], strict=True)
+    bends = [layout.bends.get(pair, []) for pair in pairs]
+    edges["bends"] = [[[round(x, 3), round(y, 3)] for x, y in points] for points in bends]
+    matrices = {"existence": _bytes(result.existence), "orientation": _bytes(result.orientation)}
+    scores = getattr(result, "confounder_scores", None)
+    if scores is not None:
+        matrices["confounders"] = _bytes(scores)
+    return {
+        "names": list(result.variables),
+        "order": [position[name] for name in result.order],
+        "x": layout.x.round(3).tolist(),
+        "y": layout.y.round(3).tolist(),
+        "edges": edges,
+        "compared": truth is not None,
+        "confounders": [[position[one], position[other], float(score)] for one, other, score in confounders(result)],
+        "matrices": matrices,
+    }
+
+
+def edge_table(result: Result, truth: Graph | None = None) -> pd.DataFrame:
+    """Return `Result.to_frame` with what the refinement did and, given the true graph, what is right.
+
+    Returns
+    -------
+    DataFrame
+        With the columns ``change`` (``"added"``, ``"reversed"`` or empty) and ``status`` (``"found"``, ``"false"`` or
+        ``"missed"``); missed edges come last.
+
+    Examples
+    --------
+    >>> from enco._example import small_result
+    >>> truth = np.array([[0, 1, 1], [0, 0, 0], [0, 0, 0]], bool)
+    >>> edge_table(small_result(), truth)[["cause", "effect", "status"]]
+      cause effect  status
+    0     A      B   found
+    1     B      C   false
+    2     A      C  missed
+    """
+    found = result.adjacency.astype(bool)
+    table = result.to_frame().assign(status="found")
+    if truth is not None:
+        place = {name: number for number, name in enumerate(result.variables)}
+        cause, effect = ([place[name] for name in table[end].tolist()] for end in ("cause", "effect"))
+        table["status"] = np.where(truth[cause, effect], "found", "false")
+        missed = replace(result, adjacency=(truth & ~found).astype(np.uint8)).to_frame().assign(status="missed")
+        if len(missed):
+            table = pd.concat([table, missed], ignore_index=True) if len(table) else missed
+    changes = _changes(result)
+    ends = zip(table["cause"].tolist(), table["effect"].tolist(), strict=True)
+    table["change"] = [changes.get(pair, "") for pair in ends]
+    return table
+
+
+def confounders(result: Result) -> list[tuple[str, str, float]]:
+    """Return pairs with an unmeasured common cause; none if the fit did not look for them."""
+    return list(getattr(result, "confounders", None) or [])
+
+
+def _changes(result: Result) -> dict[tuple[str, str], str]:
+    """Find the edges that are in the graph because of the refinement."""
+    changes: dict[tuple[str, str], str] = {}
+    for step in result.order_report.get("refined", []):
+        cause, effect, move = step["cause"], step["effect"], step["move"]
+        if move == "add":
+            changes[cause, effect] = "added"
+        elif move == "reverse":
+            changes[effect, cause] = "reversed"
+    return changes
+
+
+def _bytes(matrix: NDArray[np.float64]) -> str:
+    known = np.isfinite(matrix)
+    levels = np.where(known, np.rint(np.clip(np.where(known, matrix, 0.0), 0.0, 1.0) * _STEPS), _NO_VALUE)
+    return base64.b64encode(levels.astype(np.uint8).tobytes()).decode("ascii")

@@ -17,9 +17,18 @@ from enco.io._archive import Archive
 from enco.io._atomic import atomic_file, naming_output
 from enco.io._paths import existing_file
 
-__all__ = ["GRAPH", "is_complete", "read_folder", "remove_folder_content", "write_folder"]
+__all__ = [
+    "GRAPH",
+    "STABILITY",
+    "STABILITY_TABLE",
+    "is_complete",
+    "read_folder",
+    "remove_folder_content",
+    "write_folder",
+]
 
 GRAPH, EDGES, HISTORY, PARAMETERS = "graph.json", "edges.csv", "history.csv", "parameters.npz"
+STABILITY, STABILITY_TABLE = "stability.json", "stability.csv"  # beside them if the fit was asked for it
 
 
 def is_complete(folder: Path) -> bool:
@@ -40,7 +49,7 @@ def remove_folder_content(folder: Path) -> None:
     --------
     >>> remove_folder_content(Path("nowhere"))
     """
-    for name in (GRAPH, EDGES, HISTORY, PARAMETERS):
+    for name in (GRAPH, EDGES, HISTORY, PARAMETERS, STABILITY, STABILITY_TABLE):
         with naming_output(folder / name):
             (folder / name).unlink(missing_ok=True)
 

@@ -51,12 +51,16 @@ def fit(
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a setting; may be repeated.")
     ] = None,
+    bootstrap: Annotated[
+        int, typer.Option(min=0, metavar="B", help="Then refit B times on part of the rows: how stable is every edge?")
+    ] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object at the end instead of text.")] = False,
 ) -> None:
     """Learn the causal graph behind a data file.
 
     Writes graph.json, edges.csv, history.csv and parameters.npz to the folder. A checkpoint is kept there while the
-    fit runs: after Ctrl-C, or a crash, the same command with --resume continues to the same result.
+    fit runs: after Ctrl-C, or a crash, the same command with --resume continues to the same result. With --bootstrap,
+    stability.csv and stability.json say how often each edge was found again.
 
     \b
     A file of background knowledge may look like this:
@@ -72,16 +76,18 @@ def fit(
       enco fit screen.csv --target-column guide --control non-targeting --knowledge known.toml --out result
       enco fit data.npz --set sparsity=0.01 --set max_epochs=50 --seed 3 --out result
       enco fit data.npz --out result --resume
+      enco fit data.npz --out result --bootstrap 20
     """  # noqa: D301 - a real backspace keeps the lines of the paragraph apart
-    from enco._result_files import is_complete
+    from enco._result_files import STABILITY, is_complete
 
     settings = _settings(set_ or [])
     _check_folder(out, resume=resume, force=force)
-    if resume and is_complete(out):
+    if resume and is_complete(out) and (not bootstrap or (out / STABILITY).exists()):
         _report_finished(out, as_json=as_json)
         return
 
     from enco._threads import count_threads
+    from enco.cli._stability import add_stability, report_stability
     from enco.fitting.checkpoint import Identity
     from enco.fitting.loop import Discovery
     from enco.io import read_data
@@ -100,8 +106,11 @@ def fit(
         seconds = _run(discovery, out, identity=identity, resume=resume)
         result = Result.from_discovery(discovery, read, seconds=seconds, seed=seed, knowledge=known)
         result.save(out, overwrite=True)
+        stable = add_stability((discovery, result), read, out, known, n_jobs, bootstrap) if bootstrap else None
         (out / CHECKPOINT).unlink(missing_ok=True)
     _report(result, out, as_json=as_json)
+    if stable is not None and not as_json:
+        report_stability(stable, out)
 
 
 def _settings(pairs: list[str]) -> Settings:

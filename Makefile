@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint types layers bench docs clean
+.PHONY: demo test lint types layers bench reference docs clean
 
 demo: $(VENV)/.core  ## install and run a real example end to end
 	$(BIN)/enco demo --out demo
@@ -28,6 +28,9 @@ bench: $(VENV)/.core  ## the tables of docs/benchmarks.md; about a quarter of an
 	$(BIN)/enco bench continuous --out results/continuous.jsonl
 	$(BIN)/enco bench mixed --out results/continuous.jsonl
 	$(BIN)/enco bench speed
+
+reference: $(VENV)/.dev  ## the pages of the documentation that are made from the code
+	$(BIN)/python docs/generate.py
 
 docs: $(VENV)/.docs
 	$(BIN)/sphinx-build -W -b html docs docs/_build/html

@@ -11,6 +11,7 @@ does not know what the full fit has decided.
 """
 
 import json
+import logging
 import os
 import time
 from collections.abc import Callable
@@ -41,6 +42,8 @@ from enco.result import Result
 from enco.settings import Settings
 
 __all__ = ["SHARE", "Stability", "reliability", "resample", "stability"]
+
+_log = logging.getLogger(__name__)
 
 Floats = NDArray[np.float64]
 Edges = NDArray[np.uint8]
@@ -274,6 +277,7 @@ def stability(
         try:
             for done, future in enumerate(as_completed(running), start=1):
                 total += future.result()
+                _log.info("refit %d of %d: %d edges", done, n_resamples, future.result().sum())
                 on_resample(done)
         except BaseException:
             pool.shutdown(cancel_futures=True)

@@ -24,6 +24,7 @@ gives the same bits as never having stopped.
 """
 
 import json
+import logging
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -47,6 +48,8 @@ from enco.settings import Settings
 __all__ = ["Discovery", "EpochRecord", "Progress"]
 
 State = dict[str, NDArray[Any]]
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -128,6 +131,8 @@ class Discovery:
             rng=self.rng,
         )
         self.history: list[EpochRecord] = []
+        _log.info("%s, %d candidate pairs, seed %d", type(self.model).__name__, self.candidates.n_pairs, seed)
+        _log.debug("%s", settings)
 
     @property
     def epoch(self) -> int:
@@ -147,6 +152,7 @@ class Discovery:
             report = self._fit_distributions(on_progress)
             self._fit_graph(on_progress)
             self.history.append(self._record(before, report))
+            _log.info("%s", self.history[-1])
             on_epoch(self)
 
     def decisions(self) -> NDArray[np.bool_]:
@@ -165,7 +171,9 @@ class Discovery:
         """Improve an acyclic graph [N, N] by single moves until none helps; see `enco.fitting.refine`."""
         if not self.epoch:  # networks that have learned nothing have nothing to say
             return adjacency, []
-        return self.graph_fitting.refine(adjacency, self._continuous)
+        refined, moves = self.graph_fitting.refine(adjacency, self._continuous)
+        _log.info("refinement: %d edges before, %d after %d moves", adjacency.sum(), refined.sum(), len(moves))
+        return refined, moves
 
     def settled(self) -> bool:
         """Whether hardly any decision has changed for some epochs and nearly all edge probabilities are near 0 or 1."""

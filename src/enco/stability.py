@@ -15,7 +15,6 @@ import logging
 import os
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
 from math import exp
 from numbers import Integral, Real
@@ -27,7 +26,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from enco._result_files import STABILITY, STABILITY_TABLE
-from enco._threads import count_threads
+from enco._threads import count_threads, run_threads
 from enco._version import __version__
 from enco.conditionals.torch import NetworkFactory
 from enco.data import InterventionalData, Regime
@@ -268,21 +267,13 @@ def stability(
         else:  # a column is constant in these rows and takes no part: other networks, which know nothing yet
             again = discovery(rows, chosen, int(rng.integers(2**32)), 1)
         again.run()
-        return Result.from_discovery(again, rows, seconds=0.0, seed=seed, knowledge=knowledge).adjacency
+        graph = Result.from_discovery(again, rows, seconds=0.0, seed=seed, knowledge=knowledge).adjacency
+        _log.info("refit %d of %d: %d edges", number + 1, n_resamples, graph.sum())
+        return graph
 
-    total = np.zeros((data.n_variables, data.n_variables))
     # A user's own network draws its initial weights from PyTorch's one global stream.
-    with ThreadPoolExecutor(1 if network is not None else threads) as pool:
-        running = [pool.submit(refit, number) for number in range(n_resamples)]
-        try:
-            for done, future in enumerate(as_completed(running), start=1):
-                total += future.result()
-                _log.info("refit %d of %d: %d edges", done, n_resamples, future.result().sum())
-                on_resample(done)
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
-    frequency = total / n_resamples
+    graphs = run_threads(refit, n_resamples, 1 if network is not None else threads, on_resample)
+    frequency = np.mean(graphs, axis=0)
     return Stability(
         variables=data.names,
         frequency=frequency,

@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint types layers bench reference docs clean
+.PHONY: demo test lint types layers bench packages reference docs clean
 
 demo: $(VENV)/.core  ## install and run a real example end to end
 	$(BIN)/enco demo --out demo
@@ -29,6 +29,10 @@ bench: $(VENV)/.core  ## the tables of docs/benchmarks.md; about a quarter of an
 	$(BIN)/enco bench mixed --out results/continuous.jsonl
 	$(BIN)/enco bench speed
 
+# Of its own, because dowhy asks for older versions of what everything else uses.
+packages: $(VENV)-packages/.done  ## exports read by the real packages
+	$(VENV)-packages/bin/python -m pytest -m packages tests/test_exports_packages.py
+
 reference: $(VENV)/.dev  ## the pages of the documentation that are made from the code
 	$(BIN)/python docs/generate.py
 
@@ -36,7 +40,7 @@ docs: $(VENV)/.docs
 	$(BIN)/sphinx-build -W -b html docs docs/_build/html
 
 clean:
-	rm -rf $(VENV) demo docs/_build
+	rm -rf $(VENV) $(VENV)-packages demo docs/_build
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -51,4 +55,9 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
 
 $(VENV)/.docs: $(VENV)/.dev
 	$(PIP) -e '.[docs]'
+	touch $@
+
+$(VENV)-packages/.done: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)-packages
+	$(VENV)-packages/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[packages]' pytest
 	touch $@

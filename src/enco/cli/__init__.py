@@ -13,6 +13,7 @@ from enco.cli.check import check
 from enco.cli.demo import demo
 from enco.cli.describe import describe
 from enco.cli.evaluate import evaluate
+from enco.cli.export import export
 from enco.cli.fit import fit
 from enco.cli.simulate import simulate
 
@@ -60,7 +61,7 @@ def version() -> None:
     typer.echo(f"enco {__version__}")
 
 
-for command in (simulate, describe, check, fit, evaluate, demo):
+for command in (simulate, describe, check, fit, evaluate, export, demo):
     app.command()(command)
 app.add_typer(bench, name="bench")
 

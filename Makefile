@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint types layers browser bench docs clean
+.PHONY: demo test lint types layers browser bench packages reference docs clean
 
 demo: $(VENV)/.core  ## install and run a real example end to end
 	$(BIN)/enco demo --out demo
@@ -33,12 +33,19 @@ bench: $(VENV)/.core  ## what is missing of two tables of docs/benchmarks.md, an
 	$(BIN)/enco bench run continuous --methods enco
 	$(BIN)/enco bench docs --out docs/benchmarks.md --force
 
+# Of its own, because dowhy asks for older versions of what everything else uses.
+packages: $(VENV)-packages/.done  ## exports read by the real packages
+	$(VENV)-packages/bin/python -m pytest -m packages tests/test_exports_packages.py
+
+reference: $(VENV)/.dev  ## the pages of the documentation that are made from the code
+	$(BIN)/python docs/generate.py
+
 docs: $(VENV)/.docs  ## with the pictures of the gallery, which a small fit provides
 	$(BIN)/python docs/gallery.py docs/_gallery
 	$(BIN)/sphinx-build -W -b html docs docs/_build/html
 
 clean:
-	rm -rf $(VENV) demo docs/_build docs/_gallery
+	rm -rf $(VENV) $(VENV)-packages demo docs/_build docs/_gallery
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -53,4 +60,9 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
 
 $(VENV)/.docs: $(VENV)/.dev
 	$(PIP) -e '.[docs]'
+	touch $@
+
+$(VENV)-packages/.done: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)-packages
+	$(VENV)-packages/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[packages]' pytest
 	touch $@

@@ -1,9 +1,12 @@
-"""How much memory this process has used, and how much there is."""
+"""How much memory this process has used, how much there is, and a limit on how much more it may take."""
 
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["available_memory", "peak_memory"]
+__all__ = ["available_memory", "memory_limit", "peak_memory"]
 
 
 def peak_memory() -> int | None:
@@ -48,3 +51,31 @@ def _of_the_container(group: Path) -> int | None:
         return int((group / "memory.max").read_text()) - int((group / "memory.current").read_text())
     except (OSError, ValueError):  # no such group, or "max": no limit
         return None
+
+
+@contextmanager
+def memory_limit(more: int) -> Iterator[None]:
+    """Let no request for memory in the block reach beyond `more` bytes; without effect except on Linux.
+
+    For libraries in C that believe whatever size a damaged file claims. The limit holds for all threads.
+
+    Examples
+    --------
+    >>> with memory_limit(2**30):
+    ...     pass
+    """
+    if not sys.platform.startswith("linux"):
+        yield
+        return
+    import resource
+
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    limit = pages * os.sysconf("SC_PAGE_SIZE") + more
+    if soft != resource.RLIM_INFINITY:
+        limit = min(limit, soft)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))

@@ -17,9 +17,19 @@ from enco.io._archive import Archive
 from enco.io._atomic import atomic_file, naming_output
 from enco.io._paths import existing_file
 
-__all__ = ["GRAPH", "is_complete", "read_folder", "remove_folder_content", "write_folder"]
+__all__ = [
+    "GRAPH",
+    "STABILITY",
+    "STABILITY_TABLE",
+    "check_graph",
+    "is_complete",
+    "read_folder",
+    "remove_folder_content",
+    "write_folder",
+]
 
 GRAPH, EDGES, HISTORY, PARAMETERS = "graph.json", "edges.csv", "history.csv", "parameters.npz"
+STABILITY, STABILITY_TABLE = "stability.json", "stability.csv"  # beside them if the fit was asked for it
 
 
 def is_complete(folder: Path) -> bool:
@@ -40,7 +50,7 @@ def remove_folder_content(folder: Path) -> None:
     --------
     >>> remove_folder_content(Path("nowhere"))
     """
-    for name in (GRAPH, EDGES, HISTORY, PARAMETERS):
+    for name in (GRAPH, EDGES, HISTORY, PARAMETERS, STABILITY, STABILITY_TABLE):
         with naming_output(folder / name):
             (folder / name).unlink(missing_ok=True)
 
@@ -129,3 +139,23 @@ def read_folder(
     except ValueError as error:  # of which pandas' own errors are a kind
         raise FileFormatError(f"{table}: this is not a table ({' '.join(str(error).split())[:200]})") from error
     return graph, history, parameters
+
+
+def check_graph(folder: str | os.PathLike[str], graph: dict[str, Any]) -> None:
+    """Refuse a `graph.json` whose names, order or report are not what a result consists of.
+
+    Examples
+    --------
+    >>> check_graph("out", {"variables": ["A"], "order": ["B"], "order_report": {"removed": []}})
+    Traceback (most recent call last):
+        ...
+    enco.errors.FileFormatError: out/graph.json: 'order' must list every variable once
+    """
+    source = Path(folder) / GRAPH
+    names, order, report = (graph[key] for key in ("variables", "order", "order_report"))
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        raise FileFormatError(f"{source}: 'variables' must be a list of different names")
+    if not isinstance(order, list) or sorted(map(str, order)) != sorted(names):
+        raise FileFormatError(f"{source}: 'order' must list every variable once")
+    if not isinstance(report, dict) or not isinstance(report.get("removed"), list):
+        raise FileFormatError(f"{source}: 'order_report' must be an object with the list 'removed'")

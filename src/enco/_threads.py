@@ -1,10 +1,15 @@
-"""How many threads to use."""
+"""How many threads to use, and independent tasks on that many."""
 
 import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import TypeVar
 
 from enco.errors import SettingsError
 
-__all__ = ["count_threads"]
+__all__ = ["count_threads", "run_threads"]
+
+T = TypeVar("T")
 
 
 def count_threads(n_jobs: int | None) -> int:
@@ -24,3 +29,34 @@ def count_threads(n_jobs: int | None) -> int:
     if n_jobs is None:
         return cores
     return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+
+
+def run_threads(task: Callable[[int], T], count: int, threads: int, on_done: Callable[[int], None]) -> list[T]:
+    """Call a task with 0 to count - 1, on some threads; results in that order.
+
+    Parameters
+    ----------
+    task : callable
+    count, threads : int
+    on_done : callable
+        Called in the calling thread with the number of tasks done, after each. If it, or a task, raises, tasks that
+        have not begun are given up.
+
+    Examples
+    --------
+    >>> run_threads(lambda number: number**2, 3, 2, print)
+    1
+    2
+    3
+    [0, 1, 4]
+    """
+    with ThreadPoolExecutor(threads) as pool:
+        running = [pool.submit(task, number) for number in range(count)]
+        try:
+            for done, future in enumerate(as_completed(running), start=1):
+                future.result()
+                on_done(done)
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    return [future.result() for future in running]

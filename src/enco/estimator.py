@@ -13,10 +13,11 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from enco._threads import count_threads
 from enco.conditionals.torch import NetworkFactory
-from enco.data import InterventionalData
+from enco.data import InterventionalData, Variable
 from enco.errors import DataError, SettingsError
 from enco.fitting.loop import Discovery
 from enco.io import data_from_mask
@@ -24,6 +25,7 @@ from enco.io._build import default_names
 from enco.io._targets import resolve_targets
 from enco.io.frames import is_frame, open_frame
 from enco.knowledge import Knowledge
+from enco.likelihood import Mechanisms, aligned
 from enco.result import Result
 from enco.settings import CandidateRule, DensityName, EngineName, EstimatorName, Settings
 
@@ -150,6 +152,8 @@ class ENCO(BaseEstimator):
     n_features_in_: int
     n_iter_: int
     feature_names_in_: NDArray[np.object_]
+    _fit_data: InterventionalData
+    _mechanisms: Mechanisms | None  # trained when they are first needed
 
     def fit(self, X: Any, y: Any = None, *, targets: Sequence[Any] | None = None) -> "ENCO":
         """Learn the graph.
@@ -195,6 +199,8 @@ class ENCO(BaseEstimator):
         seconds = time.perf_counter() - started
         result = Result.from_discovery(discovery, data, seconds=seconds, seed=seed, knowledge=self.knowledge)
 
+        self._fit_data = data
+        self._mechanisms = None
         self.result_ = result
         self.adjacency_matrix_ = result.adjacency
         self.adjacency_matrix_raw_ = result.adjacency_raw
@@ -212,6 +218,52 @@ class ENCO(BaseEstimator):
         elif hasattr(self, "feature_names_in_"):  # of an earlier fit
             del self.feature_names_in_
         return self
+
+    def score(self, X: Any, y: Any = None, *, targets: Sequence[Any] | None = None) -> float:
+        """Log-likelihood of rows that the fit has not seen, given its graph; no true graph is needed.
+
+        Counted are the values that no intervention set, in the rows of intervention regimes, or in observational rows
+        if there are no others. The first call trains mechanisms for the edges of the graph on the rows of the fit.
+
+        Parameters
+        ----------
+        X : InterventionalData, or array-like or data frame [rows, N]
+            The same variables as in the fit; at least one row must be observational.
+        y : ignored
+        targets : sequence, one entry per row of X
+            As in `fit`.
+
+        Returns
+        -------
+        float
+            Mean over these values, in nats; higher is better.
+
+        Examples
+        --------
+        >>> from enco import simulate
+        >>> rng = np.random.default_rng(0)
+        >>> model = simulate.categorical("chain", 3, rng, categories=3)
+        >>> fitted = ENCO(max_epochs=1, random_state=0, n_jobs=1).fit(model.dataset(200, 50, rng=rng))
+        >>> -1.1 < fitted.score(model.dataset(100, 20, rng=rng)) < 0  # guessing would give -log 3
+        True
+        """
+        check_is_fitted(self)
+        known = self._fit_data
+        data = aligned(_data(X, targets, known.variables), known.variables)
+        if self._mechanisms is None:
+            self._mechanisms = Mechanisms(
+                known,
+                self.adjacency_matrix_,
+                settings=self._settings(),
+                network=self.network,
+                seed=self.result_.seed,
+                n_jobs=count_threads(self.n_jobs),
+            )
+        return self._mechanisms.log_likelihood(data.interventional or data.regimes)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return state | {"_mechanisms": None} if "_mechanisms" in state else state  # they own threads
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -266,7 +318,8 @@ def _seed(random_state: Any) -> int:
     return int(random_state)
 
 
-def _data(X: Any, targets: Sequence[Any] | None) -> InterventionalData:
+def _data(X: Any, targets: Sequence[Any] | None, known: Sequence[Variable] | None = None) -> InterventionalData:
+    """Read what the user passed, as the variables that are known from a fit if there was one."""
     if isinstance(X, InterventionalData):
         if targets is not None:
             raise DataError("an InterventionalData knows its targets: leave targets= out")
@@ -276,9 +329,34 @@ def _data(X: Any, targets: Sequence[Any] | None) -> InterventionalData:
     table = X if is_frame(X) else np.asarray(X)
     if not is_frame(X) and table.ndim != 2:
         raise DataError(f"X is a {table.ndim}-d array: pass rows x variables")
+    if not is_frame(X):
+        _check_array(table, len(known) if known is not None else None)
     names = list(open_frame(X).names) if is_frame(X) else default_names(table.shape[1])
     n_rows = open_frame(X).n_rows if is_frame(X) else len(table)
-    return data_from_mask(table, _mask(targets, n_rows, names))
+    renamed = [variable.name for variable in known or ()] if not is_frame(X) else []
+    return data_from_mask(
+        table,
+        _mask(targets, n_rows, renamed or names),
+        names=renamed or None,
+        kinds={variable.name: variable.kind for variable in known or () if variable.name in (renamed or names)},
+        levels={v.name: v.levels for v in known or () if v.levels is not None and v.name in (renamed or names)},
+    )
+
+
+def _check_array(table: NDArray[Any], expected: int | None) -> None:
+    """Refuse what no reader of tables meets, in the words that users of scikit-learn know."""
+    n_rows, n_columns = table.shape
+    if table.dtype.kind == "c":
+        raise DataError("Complex data not supported: pass real numbers")
+    if expected is not None and n_columns != expected:
+        raise DataError(f"X has {n_columns} features, but ENCO is expecting {expected} features as input")
+    if n_columns < 2:
+        raise DataError(
+            f"X has {n_columns} feature(s) (shape={table.shape}) while a minimum of 2 is required: "
+            "a causal graph needs at least 2 columns"
+        )
+    if expected is None and n_rows == 1:
+        raise DataError("X has 1 sample: pass observational rows and rows of at least one intervention")
 
 
 def _has_names(X: Any) -> bool:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit
 
 from enco._evidence import Evidence
-from enco._result_files import read_folder, write_folder
+from enco._result_files import check_graph, read_folder, write_folder
 from enco._version import __version__
 from enco.candidates import Candidates
 from enco.data import InterventionalData
@@ -429,7 +429,8 @@ class Result:
         enco.errors.FileFormatError: nowhere: there is no such folder
         """
         content, history, arrays = read_folder(folder, _GRAPH_KEYS, _ARRAYS, optional=_LATENT)
-        n = len(content["variables"]) if isinstance(content["variables"], list) else -1
+        check_graph(folder, content)
+        n = len(content["variables"])
         for key in ("adjacency", "adjacency_raw"):
             arrays[key] = _binary(content[key])
         for key, array in arrays.items():

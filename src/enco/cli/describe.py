@@ -1,9 +1,15 @@
 """`enco describe`: what is in a data file."""
 
+from __future__ import annotations
+
+import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from enco.data import InterventionalData
 
 __all__ = ["describe"]
 
@@ -16,6 +22,7 @@ def describe(
     control: Annotated[
         str | None, typer.Option(help="Value of that column in observational rows; empty cells always are.")
     ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")] = False,
 ) -> None:
     """Show what is in a data file.
 
@@ -28,4 +35,20 @@ def describe(
     """  # noqa: D301 - a real backspace keeps the lines of the paragraph apart
     from enco.io import read_data
 
-    typer.echo(read_data(data, target_column, control=control).describe())
+    content = read_data(data, target_column, control=control)
+    typer.echo(json.dumps(_as_dict(content), indent=2) if as_json else content.describe())
+
+
+def _as_dict(data: InterventionalData) -> dict[str, Any]:
+    return {
+        "variables": [
+            {"name": variable.name, "kind": variable.kind, "levels": variable.n_levels or None}
+            for variable in data.variables
+        ],
+        "rows": data.n_rows,
+        "regimes": [
+            {"targets": [data.names[target] for target in regime.targets], "rows": regime.n_rows}
+            for regime in data.regimes
+        ],
+        "warnings": data.warnings(),
+    }

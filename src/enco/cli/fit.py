@@ -62,13 +62,16 @@ def fit(
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a setting; may be repeated.")
     ] = None,
     report: Annotated[bool, typer.Option("--report", help="Also write the page report.html to the folder.")] = False,
+    bootstrap: Annotated[
+        int, typer.Option(min=0, metavar="B", help="Then refit B times on part of the rows: how stable is every edge?")
+    ] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object at the end instead of text.")] = False,
 ) -> None:
     """Learn the causal graph behind a data file.
 
-    Writes graph.json, edges.csv, history.csv and parameters.npz to the folder; --report adds a page for the browser. A
-    checkpoint is kept there while the fit runs: after Ctrl-C, or a crash, the same command with --resume continues to
-    the same result.
+    Writes graph.json, edges.csv, history.csv and parameters.npz to the folder; --report adds a page for the browser,
+    --bootstrap stability.csv and stability.json, which say how often each edge was found again. A checkpoint is kept
+    there while the fit runs: after Ctrl-C, or a crash, the same command with --resume continues to the same result.
 
     \b
     A file of background knowledge may look like this:
@@ -86,9 +89,10 @@ def fit(
       enco fit data.npz --latent --out result
       enco fit data.npz --set sparsity=0.01 --set max_epochs=50 --seed 3 --out result
       enco fit data.npz --out result --resume
+      enco fit data.npz --out result --bootstrap 20
       enco fit thousand.npz --candidates screen --out result
     """  # noqa: D301 - a real backspace keeps the lines of the paragraph apart
-    from enco._result_files import is_complete
+    from enco._result_files import STABILITY, is_complete
 
     given = [*(["latent=true"] if latent else []), *([] if candidates is None else [f"candidates={candidates}"])]
     settings = _settings([*(set_ or []), *given])
@@ -96,7 +100,7 @@ def fit(
     from enco.io import read_data
     from enco.result import Result
 
-    if resume and is_complete(out):
+    if resume and is_complete(out) and (not bootstrap or (out / STABILITY).exists()):
         if report:
             _write_page(
                 Result.load(out), read_data(data, target_column, control=control or None, separator=separator), out
@@ -105,6 +109,7 @@ def fit(
         return
 
     from enco._threads import count_threads
+    from enco.cli._stability import add_stability, report_stability
     from enco.fitting.checkpoint import Identity
     from enco.fitting.loop import Discovery
     from enco.knowledge import Knowledge
@@ -122,8 +127,11 @@ def fit(
         result.save(out, overwrite=True)
         if report:
             _write_page(result, read, out)
+        stable = add_stability((discovery, result), read, out, known, n_jobs, bootstrap) if bootstrap else None
         (out / CHECKPOINT).unlink(missing_ok=True)
     _report(result, out, as_json=as_json, page=report)
+    if stable is not None and not as_json:
+        report_stability(stable, out)
 
 
 def _settings(pairs: list[str]) -> Settings:

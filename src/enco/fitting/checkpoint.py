@@ -7,6 +7,7 @@ continues to the same bits only where all four are the same.
 
 import hashlib
 import json
+import logging
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -26,6 +27,8 @@ from enco.knowledge import Knowledge
 from enco.settings import Settings
 
 __all__ = ["Identity", "read_checkpoint", "write_checkpoint"]
+
+_log = logging.getLogger(__name__)
 
 _IDENTITY, _SECONDS, _STATE = "identity", "seconds", "state."
 _ROWS_PER_PIECE = 1 << 16  # a memory map is never read at once
@@ -121,6 +124,7 @@ def write_checkpoint(path: str | os.PathLike[str], discovery: Discovery, *, iden
     }
     with atomic_file(path, overwrite=True) as temporary, temporary.open("wb") as stream:
         np.savez(stream, **arrays)  # type: ignore[arg-type]
+    _log.debug("wrote %s after epoch %d", path, discovery.epoch)
 
 
 def read_checkpoint(path: str | os.PathLike[str], discovery: Discovery, *, identity: Identity) -> float:
@@ -171,6 +175,7 @@ def read_checkpoint(path: str | os.PathLike[str], discovery: Discovery, *, ident
     _check(source, state, expected)
     try:
         discovery.restore(state)
+        _log.info("continuing from %s, after epoch %d", source, discovery.epoch)
         return float(seconds)
     except (TypeError, ValueError, KeyError) as error:  # texts that do not hold what they should
         raise FileFormatError(f"{source}: this checkpoint is damaged ({error}): start anew") from error

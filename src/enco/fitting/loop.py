@@ -24,6 +24,7 @@ gives the same bits as never having stopped.
 """
 
 import json
+import logging
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -51,6 +52,8 @@ from enco.settings import Settings
 __all__ = ["Discovery", "EpochRecord", "Progress"]
 
 State = dict[str, NDArray[Any]]
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -149,6 +152,8 @@ class Discovery:
             rng=self.rng,
         )
         self.history: list[EpochRecord] = []
+        _log.info("%s, %d candidate pairs, seed %d", type(self.model).__name__, self.candidates.n_pairs, seed)
+        _log.debug("%s", settings)
 
     @property
     def epoch(self) -> int:
@@ -168,6 +173,7 @@ class Discovery:
             report = self._fit_distributions(on_progress)
             self._fit_graph(on_progress)
             self.history.append(self._record(before, report))
+            _log.info("%s", self.history[-1])
             on_epoch(self)
 
     def decisions(self) -> NDArray[np.bool_]:
@@ -195,9 +201,11 @@ class Discovery:
         if not self.epoch:  # networks that have learned nothing have nothing to say
             return adjacency, []
         challenged = self._continuous | determined(self._data, adjacency, self.column)
-        return self.graph_fitting.refine(
+        refined, moves = self.graph_fitting.refine(
             adjacency, challenged, confounded, lambda fraction: on_progress(self._progress("refinement", fraction))
         )
+        _log.info("refinement: %d edges before, %d after %d moves", adjacency.sum(), refined.sum(), len(moves))
+        return refined, moves
 
     def lc_scores(self) -> NDArray[np.float64]:
         """Return the paper's score of every pair by gamma_I and gamma_O, [P]; NaN where it cannot be."""

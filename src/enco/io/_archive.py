@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tokenize import TokenError
 from types import TracebackType
 from typing import IO, Any
 
@@ -45,6 +46,7 @@ _DAMAGE = (
     KeyError,
     TypeError,
     SyntaxError,
+    TokenError,  # from the header reader, which tokenizes what Python 2 may have written
     NotImplementedError,
     RuntimeError,
     MemoryError,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from enco._checks import check_names
+from enco._memory import memory_limit
 from enco._variables import Kind, Variable
 from enco.data import InterventionalData
 from enco.errors import DataError, FileFormatError, MissingPackageError
@@ -31,6 +33,8 @@ from enco.io._targets import parse_targets, target_labels
 __all__ = ["anndata_from_data", "data_from_anndata", "read_h5ad", "write_h5ad"]
 
 _KEY = "enco"
+_SPARE_BYTES = 1 << 29  # for the libraries themselves
+_LARGEST_RATIO = 1_100  # deflate cannot shrink anything by more than a factor of about 1,032
 
 
 def data_from_anndata(
@@ -142,7 +146,10 @@ def read_h5ad(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about old file versions and repeated names, which are checked here
-            adata = anndata.read_h5ad(source)
+            with memory_limit(_SPARE_BYTES + 4 * _claimed_bytes(source)):
+                adata = anndata.read_h5ad(source)
+    except FileFormatError:
+        raise
     except Exception as error:  # h5py and anndata raise anything from KeyError to their own types on a bad file
         reason = " ".join(str(error).split())[:200]
         raise FileFormatError(f"{source}: this is not a readable h5ad file ({reason})") from error
@@ -173,6 +180,22 @@ def write_h5ad(
     adata = anndata_from_data(data, target, control=control, separator=separator)
     with atomic_file(path, overwrite=overwrite) as temporary:
         adata.write_h5ad(temporary)
+
+
+def _claimed_bytes(source: Path) -> int:
+    """Sum what the arrays of an HDF5 file and its texts can take in memory; refuse sizes that no such file can hold."""
+    import h5py
+
+    in_file = source.stat().st_size
+    claims: dict[str, int] = {}
+    with h5py.File(source) as file:
+        file.visititems(lambda name, entry: claims.update({name: int(getattr(entry, "nbytes", 0))}))
+    for name, claimed in claims.items():
+        if claimed > _LARGEST_RATIO * in_file:
+            raise FileFormatError(
+                f"{source}: the array {name!r} claims {claimed:,} bytes, more than the file can hold; copy it again"
+            )
+    return in_file + sum(claims.values())
 
 
 def _matrix(adata: Any, layer: str | None) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -16,6 +17,7 @@ from enco.io.parquet import read_parquet, write_parquet
 
 __all__ = ["read_data", "write_data"]
 
+_log = logging.getLogger(__name__)
 _SUFFIXES = ".npz, .csv, .parquet or .h5ad"
 
 
@@ -50,15 +52,19 @@ def read_data(
     ('continuous', 'continuous')
     """
     suffix = Path(path).suffix.lower()
+    table: dict[str, Callable[..., InterventionalData]] = {
+        ".csv": read_csv,
+        ".parquet": read_parquet,
+        ".h5ad": read_h5ad,
+    }
     if suffix == ".npz":
-        return read_npz(path, kinds=kinds, memory_map=memory_map)
-    if suffix == ".csv":
-        return read_csv(path, target, control=control, separator=separator, kinds=kinds)
-    if suffix == ".parquet":
-        return read_parquet(path, target, control=control, separator=separator, kinds=kinds)
-    if suffix == ".h5ad":
-        return read_h5ad(path, target, control=control, separator=separator, kinds=kinds)
-    raise FileFormatError(f"{path}: cannot read data from a {suffix or 'nameless'!r} file; use {_SUFFIXES}")
+        data = read_npz(path, kinds=kinds, memory_map=memory_map)
+    elif suffix in table:
+        data = table[suffix](path, target, control=control, separator=separator, kinds=kinds)
+    else:
+        raise FileFormatError(f"{path}: cannot read data from a {suffix or 'nameless'!r} file; use {_SUFFIXES}")
+    _log.info("read %s: %r", path, data)
+    return data
 
 
 def write_data(data: InterventionalData, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:

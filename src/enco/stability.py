@@ -1,0 +1,371 @@
+"""`stability`: how often an edge comes back when the fit sees only part of the rows.
+
+Every resample draws, without replacement, the same share of the rows of every regime, and the graph is learned anew
+from them; the frequency of an edge is the share of these graphs that have it. The default share, 1 - 1/e, is that of
+the distinct rows in a bootstrap sample. A bootstrap sample itself (with replacement) would not do: copies of one row
+would lie on both sides of the splits by which a fit judges edges on rows its networks have not seen, and every
+resample would find edges that are not there.
+
+Refits are quick because their networks begin where those of the full fit ended. Edge parameters begin anew: a refit
+does not know what the full fit has decided.
+"""
+
+import json
+import logging
+import os
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from math import exp
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from enco._result_files import STABILITY, STABILITY_TABLE
+from enco._threads import count_threads, run_threads
+from enco._version import __version__
+from enco.conditionals.torch import NetworkFactory
+from enco.data import InterventionalData, Regime
+from enco.errors import EncoError, FileFormatError, GraphError, SettingsError
+from enco.fitting.loop import Discovery
+from enco.graphs.dag import check_adjacency
+from enco.graphs.order import acyclic
+from enco.io._atomic import atomic_file
+from enco.io._paths import existing_file
+from enco.knowledge import Knowledge
+from enco.result import Result
+from enco.settings import Settings
+
+__all__ = ["SHARE", "Stability", "reliability", "resample", "stability"]
+
+_log = logging.getLogger(__name__)
+
+Floats = NDArray[np.float64]
+Edges = NDArray[np.uint8]
+
+SHARE = 1.0 - exp(-1.0)
+"""Share of the rows of every regime in a resample: that of the distinct rows in a bootstrap sample."""
+
+# A refit follows networks that know the distributions already.
+_QUICK = {
+    "max_epochs": 6,
+    "first_fit_steps": 300,
+    "orientation_epochs": 1,
+    "first_orientation_passes": 6,
+    "second_look_epoch": 3,
+    "refine_rounds": 1,
+    "refine_steps": 2500,
+}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Stability:
+    """What resampling says about every edge. In every matrix the row is the cause and the column the effect.
+
+    Attributes
+    ----------
+    variables : tuple of str
+    frequency : float64 [N, N]
+        Share of the resamples whose graph has the edge.
+    adjacency : uint8 [N, N]
+        The graph learned from all rows.
+    consensus : uint8 [N, N]
+        Edges with a frequency above one half; where they form a cycle, those that most resamples contradict are left
+        out. It is acyclic.
+    n_resamples : int
+    share : float
+        Of the rows of every regime in each resample.
+    seed : int
+    seconds : float
+    version : str
+        Of this package.
+    """
+
+    variables: tuple[str, ...]
+    frequency: Floats
+    adjacency: Edges
+    consensus: Edges
+    n_resamples: int
+    share: float
+    seed: int
+    seconds: float
+    version: str = __version__
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per edge that some resample, or the fit to all rows, has found; the most frequent first.
+
+        Returns
+        -------
+        DataFrame
+            ``cause``, ``effect``, ``frequency``, ``reverse_frequency`` (of effect -> cause), ``in_graph`` (learned from
+            all rows), ``in_consensus``.
+
+        Examples
+        --------
+        >>> found = np.array([[0, 1], [0, 0]], np.uint8)
+        >>> frequency = np.array([[0.0, 0.9], [0.1, 0.0]])
+        >>> Stability(variables=("A", "B"), frequency=frequency, adjacency=found, consensus=found, n_resamples=10,
+        ...           share=SHARE, seed=0, seconds=1.0).to_frame()
+          cause effect  frequency  reverse_frequency  in_graph  in_consensus
+        0     A      B        0.9                0.1      True          True
+        1     B      A        0.1                0.9     False         False
+        """
+        cause, effect = np.nonzero((self.frequency > 0) | (self.adjacency > 0))
+        names = np.array(self.variables, dtype=object)
+        table = pd.DataFrame(
+            {
+                "cause": names[cause],
+                "effect": names[effect],
+                "frequency": self.frequency[cause, effect],
+                "reverse_frequency": self.frequency[effect, cause],
+                "in_graph": self.adjacency[cause, effect] > 0,
+                "in_consensus": self.consensus[cause, effect] > 0,
+            }
+        )
+        return table.sort_values(
+            ["frequency", "cause", "effect"], ascending=[False, True, True], ignore_index=True, kind="stable"
+        )
+
+    def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write `stability.csv` (the table) and `stability.json` (everything) into a folder, each atomically.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> none = np.zeros((2, 2))
+        >>> found = Stability(variables=("A", "B"), frequency=none, adjacency=none.astype(np.uint8),
+        ...                   consensus=none.astype(np.uint8), n_resamples=5, share=0.5, seed=0, seconds=1.0)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     found.save(folder)
+        ...     Stability.load(folder)
+        Stability(5 resamples, 0 edges in the consensus)
+        """
+        place = Path(folder)
+        if (place / STABILITY).exists() and not overwrite:
+            raise EncoError(
+                f"{place} holds a stability analysis already: choose another folder or allow overwriting "
+                "(overwrite=True)"
+            )
+        with atomic_file(place / STABILITY_TABLE, overwrite=True) as file:
+            self.to_frame().to_csv(file, index=False, lineterminator="\n")
+        content = {
+            name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in asdict(self).items()
+        }
+        with atomic_file(place / STABILITY, overwrite=True) as file:
+            file.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> "Stability":
+        """Read what `save` wrote.
+
+        Examples
+        --------
+        >>> Stability.load("nowhere")
+        Traceback (most recent call last):
+            ...
+        enco.errors.FileFormatError: nowhere/stability.json: there is no such file
+        """
+        source = existing_file(Path(folder) / STABILITY)
+        try:
+            content = json.loads(source.read_text(encoding="utf-8"))
+            loaded = cls(
+                variables=tuple(content["variables"]),
+                frequency=np.array(content["frequency"], np.float64),
+                adjacency=np.array(content["adjacency"], np.uint8),
+                consensus=np.array(content["consensus"], np.uint8),
+                **{name: content[name] for name in ("n_resamples", "share", "seed", "seconds", "version")},
+            )
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
+            reason = f"key {error} is missing" if isinstance(error, KeyError) else " ".join(str(error).split())[:200]
+            raise FileFormatError(f"{source}: this was not written by Stability.save ({reason})") from error
+        n = len(loaded.variables)
+        if any(matrix.shape != (n, n) for matrix in (loaded.frequency, loaded.adjacency, loaded.consensus)):
+            raise FileFormatError(f"{source}: every matrix must have one row and column per variable ({n})")
+        return loaded
+
+    def __repr__(self) -> str:
+        edges = int(self.consensus.sum())
+        return f"Stability({self.n_resamples} resamples, {edges} edge{'s' if edges != 1 else ''} in the consensus)"
+
+
+def stability(
+    data: InterventionalData,
+    n_resamples: int = 20,
+    *,
+    share: float = SHARE,
+    settings: Settings | None = None,
+    knowledge: Knowledge | None = None,
+    network: NetworkFactory | None = None,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    fit: tuple[Discovery, Result] | None = None,
+    on_resample: Callable[[int], None] = lambda done: None,
+) -> Stability:
+    """Learn the graph again and again from part of the rows, and count how often every edge is found.
+
+    Parameters
+    ----------
+    data : InterventionalData
+    n_resamples : int
+        Refits. Each takes a third to a half of the time of a full fit, and `n_jobs` of them run at once.
+    share : float
+        Of the rows of every regime in each resample, drawn without replacement; at least one row is kept.
+    settings : Settings, optional
+        Of the full fit; refits take fewer steps with otherwise the same settings.
+    knowledge : Knowledge, optional
+    network : callable, optional
+        A network of your own, see `ENCO`; refits then run one after the other.
+    seed : int
+        Same seed, same frequencies, whatever `n_jobs` is.
+    n_jobs : int or None
+        Threads; None or -1 for every core.
+    fit : (Discovery, Result), optional
+        The finished fit of the same data; without it, it is run first.
+    on_resample : callable
+        Called with the number of refits done.
+
+    Returns
+    -------
+    Stability
+
+    Examples
+    --------
+    >>> from enco import simulate
+    >>> rng = np.random.default_rng(0)
+    >>> data = simulate.categorical("chain", 3, rng, categories=3).dataset(200, 50, rng=rng)
+    >>> stability(data, 2, settings=Settings(max_epochs=1, refine_rounds=0), n_jobs=1).frequency.shape
+    (3, 3)
+    """
+    _check(n_resamples, share, seed)
+    threads = count_threads(n_jobs)
+    chosen = settings or Settings()
+    began = time.perf_counter()
+
+    def discovery(rows: InterventionalData, its_settings: Settings, its_seed: int, its_threads: int) -> Discovery:
+        return Discovery(
+            rows, settings=its_settings, knowledge=knowledge, seed=its_seed, n_jobs=its_threads, network=network
+        )
+
+    if fit is None:
+        base = discovery(data, chosen, seed, threads)
+        base.run()
+        full = Result.from_discovery(base, data, seconds=0.0, seed=seed, knowledge=knowledge)
+    else:
+        base, full = fit
+    learned = base.model.state()
+
+    def refit(number: int) -> Edges:
+        rng = np.random.default_rng([seed, 2, number])
+        rows = resample(data, share, rng)
+        again = discovery(rows, _quick(chosen), int(rng.integers(2**32)), 1)
+        if np.array_equal(again.candidates.cause, base.candidates.cause):
+            again.model.restore(learned)
+        else:  # a column is constant in these rows and takes no part: other networks, which know nothing yet
+            again = discovery(rows, chosen, int(rng.integers(2**32)), 1)
+        again.run()
+        graph = Result.from_discovery(again, rows, seconds=0.0, seed=seed, knowledge=knowledge).adjacency
+        _log.info("refit %d of %d: %d edges", number + 1, n_resamples, graph.sum())
+        return graph
+
+    # A user's own network draws its initial weights from PyTorch's one global stream.
+    graphs = run_threads(refit, n_resamples, 1 if network is not None else threads, on_resample)
+    frequency = np.mean(graphs, axis=0)
+    return Stability(
+        variables=data.names,
+        frequency=frequency,
+        adjacency=full.adjacency,
+        consensus=_consensus(frequency, data.names),
+        n_resamples=n_resamples,
+        share=float(share),
+        seed=seed,
+        seconds=time.perf_counter() - began,
+    )
+
+
+def resample(data: InterventionalData, share: float, rng: np.random.Generator) -> InterventionalData:
+    """Draw a share of the rows of every regime, at least one, without replacement.
+
+    Examples
+    --------
+    >>> x = np.arange(20).reshape(10, 2) % 3
+    >>> data = InterventionalData.from_environments([x, x[:1]], [None, "X1"])
+    >>> [regime.n_rows for regime in resample(data, 0.5, np.random.default_rng(0)).regimes]
+    [5, 1]
+    """
+    regimes = []
+    for regime in data.regimes:
+        kept = max(1, round(share * regime.n_rows))
+        rows = np.sort(rng.permutation(regime.n_rows)[:kept])
+        regimes.append(Regime(regime.targets, regime.codes[rows], regime.reals[rows]))
+    return InterventionalData._from_checked(data.variables, regimes)
+
+
+def reliability(frequency: ArrayLike, truth: ArrayLike, *, n_bins: int = 10) -> pd.DataFrame:
+    """Compare the frequencies of edges with how many of them are true, in bins of equal width.
+
+    Parameters
+    ----------
+    frequency : array [..., N, N]
+        Of one simulation or, stacked, of several.
+    truth : array of the same shape
+        The true graphs, row = cause.
+    n_bins : int
+
+    Returns
+    -------
+    DataFrame
+        One row per bin with edges in it: ``lower``, ``upper``, ``edges``, ``mean_frequency``, ``true_share``. Pairs
+        that no resample joined are counted in the first row, with both ends 0: they are many, and of another kind.
+
+    Examples
+    --------
+    >>> frequency = np.array([[0.0, 0.9], [0.1, 0.0]])
+    >>> reliability(frequency, [[0, 1], [0, 0]], n_bins=2)
+       lower  upper  edges  mean_frequency  true_share
+    0    0.0    0.5      1             0.1         0.0
+    1    0.5    1.0      1             0.9         1.0
+    """
+    given, true = np.asarray(frequency, np.float64), np.asarray(truth)
+    if given.shape != true.shape or given.ndim < 2 or given.shape[-1] != given.shape[-2]:
+        raise GraphError(
+            f"frequencies of the shape {given.shape} and true graphs of the shape {true.shape} do not belong together: "
+            "give both as [N, N], or as a stack of such matrices"
+        )
+    size = given.shape[-1]
+    graphs = np.stack([check_adjacency(graph) for graph in true.reshape(-1, size, size)])
+    pairs = ~np.eye(size, dtype=bool)
+    found, right = given.reshape(-1, size, size)[:, pairs].ravel(), graphs[:, pairs].ravel()
+    bins = np.where(found > 0, np.minimum((found * n_bins).astype(int), n_bins - 1), -1)
+    rows = [
+        {
+            "lower": max(0, place) / n_bins,
+            "upper": (place + 1) / n_bins,
+            "edges": int((bins == place).sum()),
+            "mean_frequency": float(found[bins == place].mean()),
+            "true_share": float(right[bins == place].mean()),
+        }
+        for place in np.unique(bins)
+    ]
+    return pd.DataFrame(rows, columns=["lower", "upper", "edges", "mean_frequency", "true_share"])
+
+
+def _check(n_resamples: Any, share: Any, seed: Any) -> None:
+    for what, value, least in (("number of resamples", n_resamples, 1), ("seed", seed, 0)):
+        if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
+            raise SettingsError(f"the {what} must be a whole number from {least}, got {value!r}")
+    if isinstance(share, bool) or not isinstance(share, Real) or not 0 < float(share) < 1:
+        raise SettingsError(f"the share of rows in a resample must lie between 0 and 1, got {share!r}")
+
+
+def _quick(settings: Settings) -> Settings:
+    """Fewer steps, never more than the user asked for."""
+    fewer: dict[str, Any] = {name: min(value, getattr(settings, name)) for name, value in _QUICK.items()}
+    return replace(settings, **fewer)
+
+
+def _consensus(frequency: Floats, names: tuple[str, ...]) -> Edges:
+    return acyclic(frequency > 0.5, frequency - frequency.T, names=names).adjacency.astype(np.uint8)

@@ -124,7 +124,7 @@ class Discovery:
         varies = ~constant_columns(data)[self.column]
         plausible = np.outer(varies, varies)
         self.screening: Screening | None = None
-        if candidates is None and rule_for(settings.candidates, data.n_variables) == "screen":
+        if candidates is None and rule_for(settings.candidates, data.n_variables, latent=settings.latent) == "screen":
             self.screening = screen(data, n_jobs=n_jobs)
             candidates = self.screening.keep
         if candidates is not None:

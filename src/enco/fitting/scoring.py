@@ -24,6 +24,7 @@ Mask = NDArray[np.bool_]
 Rows = NDArray[np.int64]
 
 MOST_TOGGLES = 200_000_000  # of one look at all pairs; beyond this, fewer rows of each regime are judged
+CLOSE = 3.0  # a decision is close if the edge earns or costs less than this many times `sparsity`
 MOST_ROWS = 50_000  # interventional rows that one set of networks learns from
 
 USUAL = 0.9  # presence of the edges of the graph in the training of networks that must also answer "what if not?"
@@ -46,16 +47,16 @@ class CrossFit:
         self._regimes = regimes
         self._settings = settings
         n_rows = sum(regime.n_rows for regime in regimes)
-        judged = MOST_TOGGLES / max(1, self.pairs.n_pairs * n_rows)
         rng = np.random.default_rng(0)  # which half a row is in is no part of the fit's randomness
         halves = [np.array_split(rng.permutation(regime.n_rows), 2) for regime in regimes]
-        self._models, self._rows = [], []
-        for mine, other in ((0, 1), (1, 0)):
+        self._models = []
+        self._halves = [[half[other] for half in halves] for other in (1, 0)]
+        for mine in (0, 1):
             learned = [_some(half[mine], 2 * MOST_ROWS / n_rows) for half in halves]
             more = list(zip(regimes, learned, strict=True))
             self._models.append(model.extended(more, settings.refine_rate, settings.patience))
-            self._rows.append([_some(half[other], judged) for half in halves])
-        self._weight = [regime.n_rows / max(1, sum(len(r[k]) for r in self._rows)) for k, regime in enumerate(regimes)]
+        self._share = MOST_TOGGLES / max(1, self.pairs.n_pairs * n_rows)
+        self._rows, self._weight = self._judged(self._share)
         targeted = np.array([np.isin(np.arange(self.pairs.n_variables), regime.targets) for regime in regimes])
         # Rows that leave each variable free, [N].
         self.free_rows = (~targeted).T @ np.array([float(regime.n_rows) for regime in regimes])
@@ -70,7 +71,17 @@ class CrossFit:
     def toggles(self, graph: Mask, variables: Mask) -> Floats:
         """Change of the summed loss by having each edge into some variables rather than not, nats, [P]."""
         wanted = variables[self.pairs.effect]
-        return self._summed_effects(graph, lambda regime: wanted)
+        total = self._summed_effects(graph, lambda regime: wanted)
+        if self._share >= 1.0:
+            return total
+        # Judged on some of the rows. Where the decision is close, all that time allows have a say.
+        per_row = total / np.maximum(1.0, self.free_rows[self.pairs.effect])
+        close = wanted & (np.abs(per_row + self._settings.sparsity) < CLOSE * self._settings.sparsity)
+        share = self._share * self.pairs.n_pairs / max(1, np.count_nonzero(close))
+        if close.any() and share > 2 * self._share:
+            rows, weight = self._judged(share)
+            total[close] = self._summed_effects(graph, lambda regime: close, rows, weight)[close]
+        return total
 
     def harm(self, graph: Mask) -> Floats:
         """Change of the summed loss by having each edge rather than not, where its cause was a target, nats, [P]."""
@@ -108,11 +119,23 @@ class CrossFit:
                     total += loss
         return total
 
-    def _summed_effects(self, graph: Mask, wanted: Callable[[Regime], Mask]) -> Floats:
+    def _judged(self, share: float) -> tuple[list[list[Rows]], list[float]]:
+        """Rows that each set of networks is judged on, a share of each regime's, and the weight of one of them."""
+        judged = [[_some(rows, share) for rows in halves] for halves in self._halves]
+        counts = [sum(len(rows[k]) for rows in judged) for k in range(len(self._regimes))]
+        return judged, [regime.n_rows / (n or 1) for regime, n in zip(self._regimes, counts, strict=True)]
+
+    def _summed_effects(
+        self,
+        graph: Mask,
+        wanted: Callable[[Regime], Mask],
+        judged: list[list[Rows]] | None = None,
+        weights: list[float] | None = None,
+    ) -> Floats:
         present = graph[self.pairs.cause, self.pairs.effect].astype(np.float64)
         total = np.zeros(self.pairs.n_pairs)
-        for model, halves in zip(self._models, self._rows, strict=True):
-            for regime, rows, weight in zip(self._regimes, halves, self._weight, strict=True):
+        for model, halves in zip(self._models, judged or self._rows, strict=True):
+            for regime, rows, weight in zip(self._regimes, halves, weights or self._weight, strict=True):
                 if len(rows):
                     delta = model.edge_effects(regime, rows, present, wanted(regime))
                     total += np.nan_to_num(delta) * len(rows) * weight

@@ -60,17 +60,19 @@ class Screening:
         return int(np.count_nonzero(self.keep))
 
 
-def rule_for(rule: CandidateRule, n_variables: int) -> CandidateRule:
+def rule_for(rule: CandidateRule, n_variables: int, *, latent: bool = False) -> CandidateRule:
     """Say what "auto" means for so many variables.
+
+    Never to screen where latent confounders are looked for: screening removes just the pairs that have one.
 
     Examples
     --------
-    >>> rule_for("auto", 25), rule_for("auto", 1000), rule_for("all", 1000)
-    ('all', 'screen', 'all')
+    >>> rule_for("auto", 25), rule_for("auto", 1000), rule_for("all", 1000), rule_for("auto", 1000, latent=True)
+    ('all', 'screen', 'all', 'all')
     """
     if rule != "auto":
         return rule
-    return "screen" if n_variables > SCREEN_ABOVE else "all"
+    return "screen" if n_variables > SCREEN_ABOVE and not latent else "all"
 
 
 def screen(data: InterventionalData, *, n_jobs: int = 1) -> Screening:

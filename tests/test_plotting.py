@@ -1,5 +1,7 @@
 """The picture of a graph: every variable and edge is there, in the right colour, causes above effects."""
 
+from dataclasses import replace
+
 import matplotlib
 
 matplotlib.use("Agg")
@@ -93,3 +95,17 @@ def test_draws_where_told():
 def test_a_truth_of_another_size():
     with pytest.raises(GraphError, match="the true graph has 2 variables and the result 4"):
         draw_graph(make_result(set()), np.zeros((2, 2)))
+
+
+def test_confounded_pairs_are_dashed_arrows_with_two_heads():
+    scores = np.full((4, 4), np.nan)
+    scores[0, 3] = scores[3, 0] = 0.9
+    scores[1, 2] = scores[2, 1] = 0.1
+    result = replace(make_result([("a", "b")]), confounder_scores=scores, settings={"confounder_threshold": 0.4})
+    ax = draw_graph(result)
+    two_headed = [arrow for arrow in ax.patches if isinstance(arrow, FancyArrowPatch) and arrow.get_linestyle() == "--"]
+    assert len(two_headed) == 1
+    style = two_headed[0].get_arrowstyle()
+    assert style.beginarrow
+    assert style.endarrow
+    assert arrows_of(ax).keys() == {("a", "b"), ("a", "d")}

@@ -23,6 +23,7 @@ _STYLES: dict[str, dict[str, Any]] = {
     "missed": {"color": "#0072B2", "linestyle": ":", "zorder": 2},
     "false": {"color": "#D55E00", "linestyle": "--", "zorder": 3},
 }
+_CONFOUNDED = {"color": "#CC79A7", "linestyle": "--", "zorder": 3}
 _LABELS = {"found": "found", "missed": "missed", "false": "found, but not in the true graph"}
 _SWEEPS = 8
 Place = tuple[float, float]
@@ -30,6 +31,8 @@ Place = tuple[float, float]
 
 def draw_graph(result: Result, truth: ArrayLike | None = None, ax: Axes | None = None) -> Axes:
     """Draw the graph of a result from the first causes (top) to the last effects (bottom).
+
+    Pairs that share a latent confounder are joined by a dashed arrow with two heads.
 
     Parameters
     ----------
@@ -74,6 +77,9 @@ def draw_graph(result: Result, truth: ArrayLike | None = None, ax: Axes | None =
     for kind, matrix in edges.items():
         for cause, effect in np.argwhere(matrix):
             ax.add_patch(_arrow(places[cause], places[effect], _STYLES[kind]))
+    position = dict(zip(result.variables, places, strict=True))
+    for one, other, _ in result.confounders:
+        ax.add_patch(_arrow(position[one], position[other], _CONFOUNDED, heads="<|-|>"))
     _draw_names(ax, result.variables, places)
     if truth is not None:
         handles = [
@@ -111,12 +117,12 @@ def _spread(size: int) -> NDArray[np.float64]:
     return np.arange(size, dtype=np.float64) - (size - 1) / 2.0
 
 
-def _arrow(start: Place, end: Place, style: dict[str, Any]) -> FancyArrowPatch:
-    straight = abs(start[1] - end[1]) == 1.0
+def _arrow(start: Place, end: Place, style: dict[str, Any], heads: str = "-|>") -> FancyArrowPatch:
+    straight = heads == "-|>" and abs(start[1] - end[1]) == 1.0
     return FancyArrowPatch(
         start,
         end,
-        arrowstyle="-|>",
+        arrowstyle=heads,
         mutation_scale=9,
         shrinkA=11,
         shrinkB=11,

@@ -265,7 +265,7 @@ A flipped edge counts once in the SHD. Before ordering: what gamma and theta say
 - 1 of 4 records were made by other code than the present one; `enco bench run --renew` redoes them.
 - Jobs still to run: ENCO 4, sparse 7.
 - Without a result: 1 of enco (time limit: took longer than 9 s); `enco bench run --retry` tries again.
-- Nowhere clearly worse than published (by more than two standard errors)."""
+- Compared with published numbers in 2 cells, nowhere clearly worse (two standard errors)."""
     )
 
 

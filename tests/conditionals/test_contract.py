@@ -457,3 +457,24 @@ def test_more_than_256_levels(engine):
     losses = [model.graph_losses(data.observational, rows, graphs) for model in (one, other)]
     np.testing.assert_allclose(losses[0], losses[1], atol=1e-5)
     assert np.isfinite(run(engine(data), data)[0]).all()
+
+
+def test_residuals_have_mean_zero_and_agree_between_engines(n_levels):
+    """The mean residual is near zero after training; with the same weights, engines agree on each row."""
+    data = make_data(n_levels, rows=400)
+    one, other = fused(data), torch(data)
+    one.fit(np.full(ALL.n_pairs, 0.5), 400)
+    other.load_fused(one)
+    graph = np.zeros(ALL.n_pairs, bool)
+    graph[::3] = True
+    rows = np.arange(400)
+    residuals = [model.residuals(data.observational, rows, graph) for model in (one, other)]
+    for levels, mine, theirs in zip(n_levels, *residuals, strict=True):
+        assert mine.shape == theirs.shape == (400, max(1, levels))
+        if levels:
+            np.testing.assert_allclose(mine, theirs, atol=1e-4)
+            assert np.abs(mine.sum(axis=1)).max() < 1e-4  # probabilities minus one level
+            assert ((mine < 0).sum(axis=1) == 1).all()
+        else:  # by the mean of the density in one, by the value in the other
+            assert np.corrcoef(mine[:, 0], -theirs[:, 0])[0, 1] > 0.99
+        assert np.abs(mine.mean(axis=0)).max() < 0.2 * max(1.0, np.abs(mine).mean())

@@ -19,7 +19,7 @@ from enco.fitting import refine as module
 from enco.fitting.graph import GraphFitting
 from enco.fitting.loop import Discovery
 from enco.fitting.refine import Move, refine
-from enco.fitting.scoring import UNUSUAL, USUAL, CrossFit
+from enco.fitting.scoring import USUAL, CrossFit, unusual_presence
 from enco.graphs import is_acyclic
 from enco.metrics import evaluate
 from enco.parameters import EdgeParameters
@@ -102,7 +102,7 @@ def run(problem, start=None):
         problem.start if start is None else start,
         regimes=problem.regimes,
         movable=problem.movable,
-        continuous=problem.continuous,
+        challenged=problem.continuous,
         settings=problem.settings,
     )
 
@@ -414,7 +414,8 @@ def test_the_networks_follow_the_graph(rounds):
     trained = problem.model.trained[: 2 * rounds]
     for place, (probability, steps, variables) in enumerate(trained):
         graph = problem.start if place < 2 else result
-        assert probability.tolist() == np.where(graph[pairs.cause, pairs.effect], USUAL, UNUSUAL).tolist()
+        unusual = unusual_presence(pairs.n_variables)
+        assert probability.tolist() == np.where(graph[pairs.cause, pairs.effect], USUAL, unusual).tolist()
         assert steps == 123
         assert variables is None
 

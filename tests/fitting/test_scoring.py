@@ -135,7 +135,8 @@ def test_networks_train_with_the_settings_of_the_refinement():
     for copy in model.copies:
         assert copy.settings == (0.5, 3)
         ((probability, steps, variables),) = copy.trained
-        assert probability.tolist() == np.where(present, scoring.USUAL, scoring.UNUSUAL).tolist()
+        unusual = scoring.unusual_presence(pairs.n_variables)
+        assert probability.tolist() == np.where(present, scoring.USUAL, unusual).tolist()
         assert (steps, variables) == (77, None)
         (dedicated,) = copy.copies
         assert dedicated.settings == (0.5, 9)

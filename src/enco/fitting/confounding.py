@@ -76,6 +76,7 @@ def confounding(
     score = dependence * expit(harm + evidence) * expit(harm[reverse] + evidence)
     kept = present & ~questioned
     score = np.where(kept, as_edge, np.where((reverse >= 0) & kept[reverse], as_edge[reverse], score))
+    score = np.where(cause < effect, score, score[reverse])  # sums of the two directions round differently
     score = np.where(scorable, score, np.nan)
     found = score > threshold
     cleared = graph.copy()

@@ -108,7 +108,7 @@ class GraphFitting:
     def refine(
         self,
         adjacency: NDArray[np.bool_],
-        continuous: NDArray[np.bool_],
+        challenged: NDArray[np.bool_],
         confounded: NDArray[np.bool_] | None = None,
     ) -> tuple[NDArray[np.bool_], list[Move]]:
         """Improve an acyclic graph [N, N] by moves that knowledge, and confounded pairs [P], allow."""
@@ -119,7 +119,7 @@ class GraphFitting:
             adjacency,
             regimes=self.regimes,
             movable=~closed & ~against,
-            continuous=continuous,
+            challenged=challenged,
             settings=self.settings,
         )
 

@@ -38,6 +38,7 @@ from enco.conditionals.torch import NetworkFactory
 from enco.confounders import SplitEdgeParameters, confounder_scores
 from enco.data import InterventionalData, Regime
 from enco.errors import DataError
+from enco.fitting.determined import determined
 from enco.fitting.engines import make_model
 from enco.fitting.graph import GraphFitting
 from enco.fitting.refine import Move
@@ -111,7 +112,7 @@ class Discovery:
         self.candidates = Candidates.from_mask(constraints.allowed & (np.outer(varies, varies) | constraints.required))
         self.parameters = (SplitEdgeParameters if settings.latent else EdgeParameters)(self.candidates)
         fixed, oriented = constraints.apply(self.parameters)
-        self._observational = data.observational
+        self._data = data
         self._continuous = data.n_levels[self.column] == 0
         rank = np.argsort(self.column)
         regimes = [Regime(tuple(sorted(rank[list(r.targets)].tolist())), r.codes, r.reals) for r in data.interventional]
@@ -172,7 +173,8 @@ class Discovery:
         """
         if not self.epoch:  # networks that have learned nothing have nothing to say
             return adjacency, []
-        return self.graph_fitting.refine(adjacency, self._continuous, confounded)
+        challenged = self._continuous | determined(self._data, adjacency, self.column)
+        return self.graph_fitting.refine(adjacency, challenged, confounded)
 
     def lc_scores(self) -> NDArray[np.float64]:
         """Return the paper's score of every pair by gamma_I and gamma_O, [P]; NaN where it cannot be."""
@@ -185,7 +187,7 @@ class Discovery:
         By the tests of `enco.fitting.confounding`, which have networks of their own, or by lc without refinement.
         """
         if self.epoch and self.settings.refine_rounds:
-            return self.graph_fitting.confounding(adjacency, self._observational)
+            return self.graph_fitting.confounding(adjacency, self._data.observational)
         return self.lc_scores(), adjacency
 
     def settled(self) -> bool:

@@ -12,8 +12,9 @@ joined pairs in the graph to begin with (with one pair added to either side), by
 
 The losses come from cross-fitted networks (`enco.fitting.scoring`). They know many parent sets at once, which costs
 some precision; where a *continuous* variable is pushed out of the range that most rows cover, this can be enough for a
-useless parent to seem useful. So in the end every parent of a continuous variable is challenged: networks trained for
-exactly these parents, with and without the one, decide.
+useless parent to seem useful. The same happens where a variable is a *function* of its parents: a network that has not
+learned the function quite is glad of every hint at the parents. So in the end every parent of such variables is
+challenged: networks trained for exactly these parents, with and without the one, decide.
 """
 
 from collections.abc import Iterator, Sequence
@@ -50,7 +51,7 @@ def refine(
     *,
     regimes: Sequence[Regime],
     movable: Mask,
-    continuous: Mask,
+    challenged: Mask,
     settings: Settings,
 ) -> tuple[Mask, list[Move]]:
     """Improve an acyclic graph by single moves until none helps.
@@ -63,7 +64,8 @@ def refine(
     regimes : sequence of Regime
     movable : bool [P]
         Candidate pairs that background knowledge leaves open.
-    continuous : bool [N]
+    challenged : bool [N]
+        Variables whose parents are challenged in the end: continuous ones, and functions of their parents.
     settings : Settings
 
     Returns
@@ -81,7 +83,7 @@ def refine(
     for _ in range(settings.refine_rounds):  # the networks follow the graph
         scores.train(graph)
         done += _search(graph, scores, price, movable)
-    done += _challenge(graph, scores, price, movable & continuous[scores.pairs.effect])
+    done += _challenge(graph, scores, price, movable & challenged[scores.pairs.effect])
     return graph, done
 
 

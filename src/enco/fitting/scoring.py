@@ -17,7 +17,7 @@ from enco.conditionals.base import ConditionalModel
 from enco.data import Regime
 from enco.settings import Settings
 
-__all__ = ["CrossFit"]
+__all__ = ["CrossFit", "unusual_presence"]
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -27,7 +27,7 @@ MOST_TOGGLES = 200_000_000  # of one look at all pairs; beyond this, fewer rows 
 MOST_ROWS = 50_000  # interventional rows that one set of networks learns from
 
 USUAL = 0.9  # presence of the edges of the graph in the training of networks that must also answer "what if not?"
-UNUSUAL = 0.15  # presence of all other candidates
+UNUSUAL = 0.15  # least presence of all other candidates
 
 
 class CrossFit:
@@ -63,8 +63,9 @@ class CrossFit:
     def train(self, graph: Mask) -> None:
         """Train around a graph: its edges are usually there, other candidates now and then."""
         present = graph[self.pairs.cause, self.pairs.effect]
+        probability = np.where(present, USUAL, unusual_presence(self.pairs.n_variables))
         for model in self._models:
-            model.fit(np.where(present, USUAL, UNUSUAL), self._settings.refine_steps)
+            model.fit(probability, self._settings.refine_steps)
 
     def toggles(self, graph: Mask, variables: Mask) -> Floats:
         """Change of the summed loss by having each edge into some variables rather than not, nats, [P]."""
@@ -116,6 +117,17 @@ class CrossFit:
                     delta = model.edge_effects(regime, rows, present, wanted(regime))
                     total += np.nan_to_num(delta) * len(rows) * weight
         return total
+
+
+def unusual_presence(n_variables: int) -> float:
+    """Presence of candidates outside the graph in training: about one at a time in a small graph, more in a large one.
+
+    Examples
+    --------
+    >>> unusual_presence(3), unusual_presence(25)
+    (0.5, 0.15)
+    """
+    return max(UNUSUAL, 1.0 / max(2, n_variables - 1))
 
 
 def _some(rows: Rows, share: float) -> Rows:

@@ -6,6 +6,7 @@ import typer
 
 from enco._version import __version__
 from enco.cli._errors import run
+from enco.cli.baseline import baseline
 from enco.cli.bench import bench
 from enco.cli.check import check
 from enco.cli.demo import demo
@@ -47,7 +48,7 @@ def version() -> None:
     typer.echo(f"enco {__version__}")
 
 
-for command in (simulate, describe, check, fit, evaluate, demo):
+for command in (simulate, describe, check, fit, baseline, evaluate, demo):
     app.command()(command)
 app.add_typer(bench, name="bench")
 

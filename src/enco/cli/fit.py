@@ -78,7 +78,7 @@ def fit(
     from enco._result_files import is_complete
 
     settings = _settings([*(set_ or []), *(["latent=true"] if latent else [])])
-    _check_folder(out, resume=resume, force=force)
+    check_folder(out, resume=resume, force=force)
     if resume and is_complete(out):
         _report_finished(out, as_json=as_json)
         return
@@ -107,8 +107,20 @@ def fit(
 
 
 def _settings(pairs: list[str]) -> Settings:
-    from enco.errors import SettingsError
     from enco.settings import Settings
+
+    return Settings.parse(**read_pairs(pairs))
+
+
+def read_pairs(pairs: list[str]) -> dict[str, str]:
+    """Read what --set got.
+
+    Examples
+    --------
+    >>> read_pairs(["sparsity = 0.01"])
+    {'sparsity': '0.01'}
+    """
+    from enco.errors import SettingsError
 
     texts = {}
     for pair in pairs:
@@ -116,10 +128,10 @@ def _settings(pairs: list[str]) -> Settings:
         if not equals:
             raise SettingsError(f"--set needs NAME=VALUE, for example --set sparsity=0.01, not {pair!r}")
         texts[name.strip()] = text.strip()
-    return Settings.parse(**texts)
+    return texts
 
 
-def _check_folder(out: Path, *, resume: bool, force: bool) -> None:
+def check_folder(out: Path, *, resume: bool, force: bool) -> None:
     """Refuse before the work rather than after it."""
     from enco._result_files import is_complete
     from enco.errors import EncoError

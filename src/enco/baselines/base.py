@@ -2,6 +2,7 @@
 
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from importlib.util import find_spec
 from typing import Any, ClassVar
@@ -97,6 +98,17 @@ class Method(ABC):
                 raise SettingsError(f"method {self.name!r} has no setting {name!r}; {choice}")
         return self.settings_type(**given)
 
+    def read_settings(self, texts: Mapping[str, str]) -> dict[str, Any]:
+        """Turn texts, as the command line gives them, into keywords of `fit`; what is no number stays for its checks.
+
+        Examples
+        --------
+        >>> find_method("sdi").read_settings({"sparsity": "0.1", "max_epochs": "many"})
+        {'sparsity': 0.1, 'max_epochs': 'many'}
+        """
+        types = {setting.name: setting.type for setting in fields(self.settings_type)}
+        return {name: _read(text, types.get(name)) for name, text in texts.items()}
+
     def _check_kinds(self, data: InterventionalData) -> None:
         for variable in data.variables:
             if variable.kind not in self.kinds:
@@ -105,6 +117,13 @@ class Method(ABC):
                     f"method {self.name!r} cannot handle {variable.kind} variables such as {variable.name!r}: "
                     f"choose from {', '.join(able)}"
                 )
+
+
+def _read(text: str, kind: Any) -> Any:
+    try:
+        return kind(text) if kind in (int, float) else text
+    except ValueError:
+        return text
 
 
 METHODS: dict[str, Method] = {}

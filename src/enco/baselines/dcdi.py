@@ -34,7 +34,8 @@ class DCDISettings(MethodSettings):
     max_steps: int = 50_000  # ... or after so many steps
     window: int = 100  # steps between two looks at the Lagrangian
     tolerance: float = 1e-4  # of the objective from one look to the next
-    logit: float = 0.5  # of every edge in the beginning
+    parents: float = 6.0  # expected parents of a variable in the beginning: h is then far from overwhelming the data
+    held_out: float = 0.1  # share of the rows that decides when a problem of the Lagrangian is solved
     logit_rate: float = 2e-2  # Adam, for the logits of the edges
     learning_rate: float = 2e-3  # Adam, for the networks
     batch: int = 128

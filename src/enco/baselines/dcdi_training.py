@@ -1,5 +1,6 @@
 """The training loop of DCDI: networks and edge logits together, through Gumbel-sigmoid masks. Needs PyTorch."""
 
+from math import log
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from torch import Tensor
 from enco.baselines.dcdi import DCDISettings
 from enco.baselines.lagrangian import Lagrangian
 from enco.candidates import Candidates
+from enco.conditionals.held_out import split_rows
 from enco.conditionals.torch import DensityName, TorchSettings
 from enco.conditionals.torch.bank import Bank
 from enco.conditionals.torch.banks import build_banks
@@ -20,7 +22,9 @@ from enco.data import InterventionalData
 
 __all__ = ["Masks", "acyclicity", "train"]
 
-Look = tuple[int, int, float, float, float]  # step, edges, loss, h, mu
+Look = tuple[int, int, float, float, float]  # step, edges, held-out loss, h, mu
+
+LARGEST_START = 0.6  # probability of an edge in the beginning
 
 
 def train(
@@ -45,7 +49,7 @@ class Masks:
     Parameters
     ----------
     candidates : Candidates
-    logit : float
+    probability : float
         Of every edge in the beginning.
     generator : torch.Generator
 
@@ -55,15 +59,13 @@ class Masks:
 
     Examples
     --------
-    >>> masks = Masks(Candidates.all_pairs(2), 100.0, torch.Generator().manual_seed(0))
-    >>> masks.draw(3)
-    tensor([[1., 1., 1.],
-            [1., 1., 1.],
-            [0., 0., 0.]], grad_fn=<CatBackward0>)
+    >>> masks = Masks(Candidates.all_pairs(2), 0.5, torch.Generator().manual_seed(0))
+    >>> masks.draw(2).shape, masks.probability()[0, 1].item()
+    (torch.Size([3, 2]), 0.5)
     """
 
-    def __init__(self, candidates: Candidates, logit: float, generator: torch.Generator) -> None:
-        self.logits = torch.full((candidates.n_pairs,), logit, requires_grad=True)
+    def __init__(self, candidates: Candidates, probability: float, generator: torch.Generator) -> None:
+        self.logits = torch.full((candidates.n_pairs,), log(probability / (1 - probability)), requires_grad=True)
         self._cause, self._effect = torch.from_numpy(candidates.cause), torch.from_numpy(candidates.effect)
         self._n_variables = candidates.n_variables
         self._generator = generator
@@ -111,25 +113,26 @@ class _Training:
         rng = np.random.default_rng([seed, 4])
         self.banks = build_banks(candidates, columns, networks, data.n_variables, rng)
         regimes = [(regime, np.arange(regime.n_rows)) for regime in data.regimes]
-        self.rows = columns.join(columns.read(regimes[0][0], regimes[0][1]), regimes[1:])
+        rows = columns.join(columns.read(regimes[0][0], regimes[0][1]), regimes[1:])
+        train, held = split_rows(len(rows), settings.held_out, rng)
+        self.rows, self.held = rows.take(torch.from_numpy(train)), rows.take(torch.from_numpy(held))
         self.generator = torch.Generator().manual_seed(int(rng.integers(2**63)))
-        self.masks = Masks(candidates, settings.logit, self.generator)
+        probability = min(LARGEST_START, settings.parents / (data.n_variables - 1))
+        self.masks = Masks(candidates, probability, self.generator)
         self.lagrangian = Lagrangian(mu=settings.mu, tolerance=settings.tolerance)
 
     def run(self) -> tuple[NDArray[np.float64], list[Look]]:
         history: list[Look] = []
         optimiser = self._optimiser()
-        total = 0.0
         for step in range(1, self.settings.max_steps + 1):
-            total += self._step(optimiser)
+            self._step(optimiser)
             if step % self.settings.window:
                 continue
             with torch.no_grad():
                 probability = self.masks.probability()
                 h = acyclicity(probability)[0]
-                loss = total / self.settings.window + float(self._sparsity(probability))
+                loss = float(self._loss(self.held) + self._sparsity(probability))
             history.append((step, int((probability > 0.5).sum()), loss, h, self.lagrangian.mu))
-            total = 0.0
             if h < self.settings.constraint:
                 break
             if self.lagrangian.look(loss, h):
@@ -143,19 +146,20 @@ class _Training:
         edges: dict[str, Any] = {"params": [self.masks.logits], "lr": self.settings.logit_rate}
         return torch.optim.Adam([networks, edges], fused=True)
 
-    def _step(self, optimiser: torch.optim.Optimizer) -> float:
-        """One step on one batch; returns the loss without sparsity and constraint."""
+    def _step(self, optimiser: torch.optim.Optimizer) -> None:
         batch = min(self.settings.batch, len(self.rows))
         rows = self.rows.take(torch.randint(len(self.rows), (batch,), generator=self.generator))
-        masks = self.masks.draw(batch)
-        loss = torch.stack([self._bank_loss(bank, rows, masks) for bank in self.banks]).sum() / self._n_variables
         probability = self.masks.probability()
         h, gradient = acyclicity(probability)
         constraint = ((self.lagrangian.slope(h) * gradient).float() * probability).sum()
         optimiser.zero_grad()
-        (loss + self._sparsity(probability) + constraint).backward()
+        (self._loss(rows) + self._sparsity(probability) + constraint).backward()
         optimiser.step()
-        return float(loss.detach())
+
+    def _loss(self, rows: Rows) -> Tensor:
+        """Mean over variables of the loss of the rows that leave them free, one graph per row."""
+        masks = self.masks.draw(len(rows))
+        return torch.stack([self._bank_loss(bank, rows, masks) for bank in self.banks]).sum() / self._n_variables
 
     @property
     def _n_variables(self) -> int:

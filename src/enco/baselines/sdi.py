@@ -68,9 +68,7 @@ class SDI(Method):
     def learn(self, data: InterventionalData, settings: Any, *, seed: int, n_jobs: int) -> Result:
         """Alternate the two stages for all epochs."""
         if not data.interventional:
-            raise DataError(
-                f"method {self.name!r} needs at least one intervention regime: name the targets of the rows"
-            )
+            raise DataError(f"method {self.name!r} needs an intervention regime: name the targets of the rows")
         pairs = Candidates.all_pairs(data.n_variables)
         networks = NetworkSettings(
             hidden=settings.hidden,

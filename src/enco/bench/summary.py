@@ -33,7 +33,7 @@ class Entry:
 
     @property
     def height(self) -> float:
-        """The mean, for figures; NaN is not drawn."""
+        """The mean as a number; NaN, which is not drawn, if there is none."""
         return nan if self.mean is None else self.mean
 
     @classmethod
@@ -108,8 +108,10 @@ class Summary:
         Records without.
     missing : dict
         Jobs without a record, by the name of the method; only of methods that have been begun.
+    compared : int
+        Cells in which ours can be compared with the paper's.
     misses : list of str
-        Where ours is clearly worse than the paper's.
+        Where ours is clearly worse.
     """
 
     spec: Spec
@@ -117,6 +119,7 @@ class Summary:
     records: list[Record]
     failures: list[Record]
     missing: Mapping[str, int]
+    compared: int
     misses: list[str]
 
 
@@ -148,7 +151,8 @@ def summarise(spec: Spec, plan: Sequence[Planned], store: Store) -> Summary:
     lines = _Lines(spec, groups)
     tables = {name: list(lines.of(name)) for name in spec.metrics}
     tables["seconds"] = list(lines.of_seconds())
-    return Summary(spec, tables, records, failures, missing, list(_misses(spec, lines)))
+    comparisons = list(_comparisons(spec, lines))
+    return Summary(spec, tables, records, failures, missing, len(comparisons), [text for text in comparisons if text])
 
 
 class _Lines:
@@ -213,7 +217,8 @@ class _Lines:
                     yield line
 
 
-def _misses(spec: Spec, lines: _Lines) -> Iterator[str]:
+def _comparisons(spec: Spec, lines: _Lines) -> Iterator[str]:
+    """Go through the cells that can be compared; the text says where ours is clearly worse, else it is empty."""
     for place in lines.places():
         for row in lines.rows(place):
             metric = METRICS[row.metric]
@@ -222,16 +227,16 @@ def _misses(spec: Spec, lines: _Lines) -> Iterator[str]:
                 continue
             for column, theirs in lines.published(row, place).entries.items():
                 mine = ours.entries[column]
-                if _clearly_worse(mine, theirs, metric, paper_graphs=spec.graphs):
-                    where = ", ".join([*place.values(), column])
-                    name = f"{ours.method}{', ' + metric.remark if metric.remark else ''}"
-                    yield f"{name}, {where}: {metric.title} {mine.text}, paper {theirs.text}"
+                if mine.deviation is None or theirs.mean is None:
+                    continue  # one graph says nothing
+                where = ", ".join([*place.values(), column])
+                name = f"{ours.method}{', ' + metric.remark if metric.remark else ''}"
+                text = f"{name}, {where}: {metric.title} {mine.text}, paper {theirs.text}"
+                yield text if _clearly_worse(mine, theirs, metric, paper_graphs=spec.graphs) else ""
 
 
 def _clearly_worse(ours: Entry, theirs: Entry, metric: Metric, *, paper_graphs: int) -> bool:
-    if ours.mean is None or ours.deviation is None or theirs.mean is None:
-        return False  # one graph says nothing
-    difference = (ours.mean - theirs.mean) * (1 if metric.lower_is_better else -1)
-    variance = ours.deviation**2 / ours.count + (theirs.deviation or 0.0) ** 2 / paper_graphs
+    difference = (ours.height - theirs.height) * (1 if metric.lower_is_better else -1)
+    variance = (ours.deviation or 0.0) ** 2 / ours.count + (theirs.deviation or 0.0) ** 2 / paper_graphs
     # Published means are rounded: half a unit of their last digit is no difference.
     return difference > CLEAR * sqrt(variance) + 0.05

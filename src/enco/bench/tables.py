@@ -116,8 +116,9 @@ def _notes(summary: Summary, tell_code: bool) -> list[str]:
     notes += _failures(summary.failures)
     if summary.misses:
         notes.append(f"Clearly worse than published (by more than two standard errors): {'; '.join(summary.misses)}.")
-    elif any(line.whose == "ours" for name in spec.metrics for line in summary.tables[name]) and spec.paper:
-        notes.append("Nowhere clearly worse than published (by more than two standard errors).")
+    elif summary.compared:
+        cells = f"{summary.compared} cell{'s' if summary.compared > 1 else ''}"
+        notes.append(f"Compared with published numbers in {cells}, nowhere clearly worse (two standard errors).")
     return notes
 
 

@@ -8,6 +8,7 @@ import typer
 from enco._version import __version__
 from enco.cli._errors import run
 from enco.cli._logs import show_logs
+from enco.cli.baseline import baseline
 from enco.cli.bench import bench
 from enco.cli.check import check
 from enco.cli.demo import demo
@@ -63,7 +64,7 @@ def version() -> None:
     typer.echo(f"enco {__version__}")
 
 
-for command in (simulate, describe, check, fit, report, plot, evaluate, export, demo):
+for command in (simulate, describe, check, fit, baseline, report, plot, evaluate, export, demo):
     app.command()(command)
 app.add_typer(bench, name="bench")
 

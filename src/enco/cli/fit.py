@@ -96,7 +96,7 @@ def fit(
 
     given = [*(["latent=true"] if latent else []), *([] if candidates is None else [f"candidates={candidates}"])]
     settings = _settings([*(set_ or []), *given])
-    _check_folder(out, resume=resume, force=force, report=report)
+    check_folder(out, resume=resume, force=force, report=report)
     from enco.io import read_data
     from enco.result import Result
 
@@ -135,8 +135,20 @@ def fit(
 
 
 def _settings(pairs: list[str]) -> Settings:
-    from enco.errors import SettingsError
     from enco.settings import Settings
+
+    return Settings.parse(**read_pairs(pairs))
+
+
+def read_pairs(pairs: list[str]) -> dict[str, str]:
+    """Read what --set got.
+
+    Examples
+    --------
+    >>> read_pairs(["sparsity = 0.01"])
+    {'sparsity': '0.01'}
+    """
+    from enco.errors import SettingsError
 
     texts = {}
     for pair in pairs:
@@ -144,10 +156,10 @@ def _settings(pairs: list[str]) -> Settings:
         if not equals:
             raise SettingsError(f"--set needs NAME=VALUE, for example --set sparsity=0.01, not {pair!r}")
         texts[name.strip()] = text.strip()
-    return Settings.parse(**texts)
+    return texts
 
 
-def _check_folder(out: Path, *, resume: bool, force: bool, report: bool) -> None:
+def check_folder(out: Path, *, resume: bool, force: bool, report: bool = False) -> None:
     """Refuse before the work rather than after it."""
     from enco._result_files import is_complete
     from enco.errors import EncoError

@@ -77,7 +77,7 @@ class CrossFit:
         # Judged on some of the rows. Where the decision is close, all that time allows have a say.
         per_row = total / np.maximum(1.0, self.free_rows[self.pairs.effect])
         close = wanted & (np.abs(per_row + self._settings.sparsity) < CLOSE * self._settings.sparsity)
-        share = self._share * self.pairs.n_pairs / max(1, np.count_nonzero(close))
+        share = self._share * self.pairs.n_pairs / max(1, int(np.count_nonzero(close)))
         if close.any() and share > 2 * self._share:
             rows, weight = self._judged(share)
             total[close] = self._summed_effects(graph, lambda regime: close, rows, weight)[close]

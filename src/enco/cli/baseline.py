@@ -1,0 +1,55 @@
+"""`enco baseline`: another method on a data file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["baseline"]
+
+
+def baseline(
+    method: Annotated[str, typer.Argument(help="Its name: sdi, dcdi, dcdi-dsf, gies, igsp, ges, enco-reinforce, ...")],
+    data: Annotated[Path, typer.Argument(help="A .npz, .csv, .parquet or .h5ad file.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the result; it is created.")],
+    target_column: Annotated[
+        str, typer.Option(help="Column (of a table) that says what was perturbed in each row.")
+    ] = "perturbation",
+    control: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Value of that column in observational rows; may be repeated.", show_default="empty, control"
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same graph.")] = 0,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads to use.", show_default="one per core")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the result in the folder.")] = False,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a setting; may be repeated.")
+    ] = None,
+) -> None:
+    """Learn the graph behind a data file with another method, to compare with.
+
+    Writes the same files as `enco fit`, except that there are no checkpoints.
+
+    \b
+    For example:
+      enco baseline gies data.npz --out gies
+      enco baseline sdi data.npz --set sparsity=0.1 --seed 3 --out sdi
+    """  # noqa: D301 - a real backspace keeps the lines of the paragraph apart
+    from enco._threads import count_threads
+    from enco.baselines import find_method
+    from enco.cli.fit import check_folder, read_pairs
+    from enco.io import read_data
+
+    chosen = find_method(method)
+    settings = chosen.read_settings(read_pairs(set_ or []))
+    chosen.make_settings(**settings)  # refuse before the work
+    check_folder(out, resume=False, force=force)
+    read = read_data(data, target_column, control=control or None)
+    result = chosen.fit(read, seed=seed, n_jobs=count_threads(threads), **settings)
+    result.save(out, overwrite=force)
+    removed = len(result.order_report["removed"])
+    typer.echo(f"edges   {result.n_edges}{f', {removed} more removed to break cycles' if removed else ''}")
+    typer.echo(f"time    {result.seconds:.1f} s")
+    typer.echo(f"result  {out / 'graph.json'}")

@@ -117,6 +117,7 @@ def _read_table(source: Path) -> Any:
     try:
         with parquet.ParquetFile(source) as file:  # of one file: no columns are guessed from folder names
             table = file.read()
+        table.validate(full=True)  # texts that are no UTF-8 and the like, which fail only when they are used
     except (arrow.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
         reason = " ".join(str(error).split())[:200]
         raise FileFormatError(f"{source}: this is not a readable Parquet file ({reason})") from error

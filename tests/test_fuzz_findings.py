@@ -1,0 +1,73 @@
+"""What the fuzz test has found, one test each, so that it stays found."""
+
+import io
+import json
+import zipfile
+
+import h5py
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from enco._memory import memory_limit
+from enco.data import InterventionalData
+from enco.errors import FileFormatError
+from enco.fitting.loop import Discovery
+from enco.io import read_data, write_data
+from enco.result import Result
+from enco.settings import Settings
+
+DATA = InterventionalData.from_environments([np.eye(3), np.eye(3)], [None, "X1"])
+
+
+def test_parquet_with_text_that_is_no_utf8(tmp_path):
+    text = pa.Array.from_buffers(
+        pa.string(), 2, [None, pa.py_buffer(np.array([0, 1, 2], np.int32)), pa.py_buffer(b"\xff\xfe")]
+    )
+    pq.write_table(pa.table({"a": [0, 1], "b": text, "c": [1, 0]}), tmp_path / "data.parquet")
+    with pytest.raises(FileFormatError, match=r"data\.parquet: this is not a readable Parquet file"):
+        read_data(tmp_path / "data.parquet", None)
+
+
+def test_npz_with_a_header_that_does_not_end(tmp_path):
+    stream = io.BytesIO()
+    np.save(stream, np.eye(2))
+    with zipfile.ZipFile(tmp_path / "data.npz", "w") as archive:
+        archive.writestr("data_obs.npy", stream.getvalue().replace(b"}", b"("))
+    with pytest.raises(FileFormatError, match=r"the array 'data_obs' cannot be read"):
+        read_data(tmp_path / "data.npz")
+
+
+def test_h5ad_with_an_array_larger_than_its_file_can_hold(tmp_path):
+    path = tmp_path / "data.h5ad"
+    write_data(DATA, path)
+    with h5py.File(path, "a") as file:
+        file.create_dataset("layers/huge", shape=(10**6, 10**6), dtype="f4", chunks=(1000, 1000))
+    with pytest.raises(FileFormatError, match=r"'layers/huge' claims 4,000,000,000,000 bytes"):
+        read_data(path)
+
+
+def test_memory_limit():
+    with memory_limit(1 << 28), pytest.raises(MemoryError):
+        np.ones(1 << 27)
+    assert np.ones(1 << 20).sum() == 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("order_report", {}, "'order_report' must be an object"),
+        ("order_report", 7, "'order_report' must be an object"),
+        ("variables", ["X1", "X1", "X3"], "'variables' must be a list of different names"),
+        ("variables", [["X1"], "X2", "X3"], "'variables' must be a list of different names"),
+        ("order", ["X1", "X2"], "'order' must list every variable once"),
+    ],
+)
+def test_a_result_with_changed_names_or_report(key, value, words, tmp_path):
+    fit = Discovery(DATA, settings=Settings())
+    Result.from_discovery(fit, DATA, seconds=0.0, seed=0).save(tmp_path)
+    file = tmp_path / "graph.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {key: value}))
+    with pytest.raises(FileFormatError, match=words):
+        Result.load(tmp_path)

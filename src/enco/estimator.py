@@ -55,7 +55,7 @@ class ENCO(BaseEstimator):
         ``pip install "enco[torch]"``.
     candidates : {"auto", "all", "screen"} or bool [N, N]
         Pairs to consider: all of them, those that a test of dependence leaves (see `enco.screening`), or a mask of your
-        own, row = cause. "auto" is "all" for up to 150 variables and "screen" for more.
+        own, row = cause. "auto" is "all" for up to 75 variables and "screen" for more.
     latent : bool
         Whether to look for pairs of variables that share a latent confounder.
     network : callable, optional

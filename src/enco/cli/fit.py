@@ -50,7 +50,7 @@ def fit(
         str | None,
         typer.Option(
             help="Pairs to consider: all, screen (those that a test of dependence leaves) or auto.",
-            show_default="auto: screen above 150 variables",
+            show_default="auto: screen above 75 variables",
         ),
     ] = None,
     latent: Annotated[bool, typer.Option("--latent", help="Look for latent confounders of two variables.")] = False,

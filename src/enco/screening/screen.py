@@ -28,7 +28,7 @@ __all__ = ["SCREEN_ABOVE", "Screening", "rule_for", "screen"]
 
 Mask = NDArray[np.bool_]
 
-SCREEN_ABOVE = 150  # variables, if the user leaves the choice to us
+SCREEN_ABOVE = 75  # variables, if the user leaves the choice to us: beyond, all pairs take minutes
 
 RATE = 0.2  # share of the kept pairs that may be there by chance
 DECISIVE = 20  # rows per degree of freedom above which the regime of a cause has the last word

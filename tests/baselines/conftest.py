@@ -24,7 +24,7 @@ def sample(rng, kind, rows, target):
 
 @pytest.fixture
 def make_problem():
-    def make(kind, rows=1500, interventional_rows=300, targets=("A", "B", "C", "D"), seed=0):
+    def make(kind, rows=1500, interventional_rows=600, targets=("A", "B", "C", "D"), seed=0):
         rng = np.random.default_rng(seed)
         blocks = [sample(rng, kind, rows, None)] + [sample(rng, kind, interventional_rows, name) for name in targets]
         return InterventionalData.from_environments(blocks, [None, *targets], names=NAMES), TRUTH

@@ -14,19 +14,8 @@ def data(tmp_path, monkeypatch):
 
 
 def test_writes_a_result(data, capsys):
-    command = [
-        "baseline",
-        "sdi",
-        data,
-        "--out",
-        "found",
-        "--set",
-        "max_epochs=1",
-        "--set",
-        "sparsity=0.5",
-        "--seed",
-        "4",
-    ]
+    settings = ["--set", "max_epochs=1", "--set", "sparsity=0.5", "--seed", "4"]
+    command = ["baseline", "sdi", data, "--out", "found", *settings]
     assert main(command) == 0
     assert "result  found" in capsys.readouterr().out
     result = Result.load("found")

@@ -55,8 +55,10 @@ class GIES(Method):
         found = np.zeros((len(columns), len(columns)))
         if len(columns):
             try:
-                found, _ = gies.fit(GaussIntL0Pen(rows, targets, lmbda=penalty))
-            except np.linalg.LinAlgError as error:
+                # The logarithm of a variance that is zero should stop the search rather than win it.
+                with np.errstate(divide="raise", invalid="raise"):
+                    found, _ = gies.fit(GaussIntL0Pen(rows, targets, lmbda=penalty))
+            except (np.linalg.LinAlgError, FloatingPointError) as error:
                 raise DataError(
                     f"method {self.name!r} found columns that determine each other ({error}): leave out copies"
                 ) from error

@@ -31,6 +31,9 @@ __all__ = ["Dependence", "confounding"]
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
+# Residuals of networks that are not quite right are a little correlated, and with enough rows that shows. So much of
+# the statistic per row is not counted; 19 of 20 confounded pairs of simulated graphs showed three times as much.
+_UNCOUNTED = 3e-5
 _SMALLEST = 1e-6  # of the variance of residuals in some direction, relative to the largest; below it there is none
 
 
@@ -97,11 +100,14 @@ class Dependence:
     ----------
     ratio : float64 [N, N]
         The statistic; its mean is 1 under independence.
+    rows : float64 [N, N]
+        Rows where neither was a target.
     second, third : float64 [N, N]
         Sums of the squares, and of the cubes, of the weights, which sum to 1.
     """
 
     ratio: Floats
+    rows: Floats
     second: Floats
     third: Floats
 
@@ -111,28 +117,33 @@ class Dependence:
         blocks = list(scores.residual_blocks(graph, observational))
         scaling, weights = _scaling(blocks, len(graph))
         start = np.cumsum([0, *map(len, weights)])
-        products, norms = np.zeros((start[-1], start[-1])), np.zeros((len(graph), len(graph)))
+        products, (norms, rows) = np.zeros((start[-1], start[-1])), np.zeros((2, len(graph), len(graph)))
         for residuals in blocks:
             scaled = [residual @ matrix for residual, matrix in zip(residuals, scaling, strict=True)]
             stacked = np.concatenate(scaled, axis=1)
             products += stacked.T @ stacked
             squares = np.stack([(part**2).sum(axis=1) for part in scaled], axis=1)
             norms += squares.T @ squares
+            free = (squares > 0).astype(np.float64)
+            rows += free.T @ free
         summed = np.add.reduceat(np.add.reduceat(products**2, start[:-1], axis=0), start[:-1], axis=1)
         second, third = (np.array([(weight**power).sum() for weight in weights]) for power in (2, 3))
-        return cls(summed / np.where(norms > 0, norms, np.inf), np.outer(second, second), np.outer(third, third))
+        ratio = summed / np.where(norms > 0, norms, np.inf)
+        return cls(ratio, rows, np.outer(second, second), np.outer(third, third))
 
     def log_p(self) -> Floats:
-        """Log of the p-value, [N, N].
+        """Log of the p-value of more dependence than networks that are not quite right would show, [N, N].
 
         Examples
         --------
         >>> one = np.ones((1, 1))
-        >>> Dependence(3.84 * one, one, one).log_p().round(2)  # one squared normal variable: p = 0.05
+        >>> Dependence(3.84 * one, one, one, one).log_p().round(2)  # one squared normal variable: p = 0.05
         array([[-2.99]])
         """
         freedom = self.second**3 / self.third**2
-        return chi2.logsf(freedom + (self.ratio - 1.0) * np.sqrt(freedom / self.second), freedom)  # type: ignore[no-any-return]
+        excess = self.ratio - 1.0 - _UNCOUNTED * self.rows
+        log_p: Floats = chi2.logsf(freedom + excess * np.sqrt(freedom / self.second), freedom)
+        return log_p
 
 
 def _scaling(blocks: list[list[Floats]], n_variables: int) -> tuple[list[Floats], list[Floats]]:

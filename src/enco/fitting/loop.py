@@ -200,7 +200,9 @@ class Discovery:
         """
         if not self.epoch:  # networks that have learned nothing have nothing to say
             return adjacency, []
-        challenged = self._continuous | determined(self._data, adjacency, self.column)
+        functions = determined(self._data, adjacency, self.column)
+        # Children of a function of other variables may seem to be children of those.
+        challenged = self._continuous | functions | adjacency[functions].any(axis=0)
         refined, moves = self.graph_fitting.refine(
             adjacency, challenged, confounded, lambda fraction: on_progress(self._progress("refinement", fraction))
         )

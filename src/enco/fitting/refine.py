@@ -13,8 +13,9 @@ joined pairs in the graph to begin with (with one pair added to either side), by
 The losses come from cross-fitted networks (`enco.fitting.scoring`). They know many parent sets at once, which costs
 some precision; where a *continuous* variable is pushed out of the range that most rows cover, this can be enough for a
 useless parent to seem useful. The same happens where a variable is a *function* of its parents: a network that has not
-learned the function quite is glad of every hint at the parents. So in the end every parent of such variables is
-challenged: networks trained for exactly these parents, with and without the one, decide.
+learned the function quite is glad of every hint at the parents, and its children's networks are glad of its parents. So
+in the end every parent of such variables is challenged: networks trained for exactly these parents, with and without
+the one, decide.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -66,7 +67,8 @@ def refine(
     movable : bool [P]
         Candidate pairs that background knowledge leaves open.
     challenged : bool [N]
-        Variables whose parents are challenged in the end: continuous ones, and functions of their parents.
+        Variables whose parents are challenged in the end: continuous ones, functions of their parents, and children of
+        such functions.
     settings : Settings
     on_progress : callable, optional
         Called with the share of the work that is done.

@@ -35,7 +35,7 @@ bench: $(VENV)/.core  ## what is missing of two tables of docs/benchmarks.md, an
 
 # Of its own, because dowhy asks for older versions of what everything else uses.
 packages: $(VENV)-packages/.done  ## exports read by the real packages
-	$(VENV)-packages/bin/python -m pytest -m packages tests/test_exports_packages.py
+	$(VENV)-packages/bin/python -m pytest -m packages tests/test_exports_packages.py tests/baselines
 
 reference: $(VENV)/.dev  ## the pages of the documentation that are made from the code
 	$(BIN)/python docs/generate.py
@@ -64,5 +64,5 @@ $(VENV)/.docs: $(VENV)/.dev
 
 $(VENV)-packages/.done: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)-packages
-	$(VENV)-packages/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[packages]' pytest
+	$(VENV)-packages/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[packages,igsp]' pytest
 	touch $@

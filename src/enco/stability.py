@@ -245,9 +245,21 @@ def stability(
     chosen = settings or Settings()
     began = time.perf_counter()
 
-    def discovery(rows: InterventionalData, its_settings: Settings, its_seed: int, its_threads: int) -> Discovery:
+    def discovery(
+        rows: InterventionalData,
+        its_settings: Settings,
+        its_seed: int,
+        its_threads: int,
+        candidates: NDArray[np.bool_] | None = None,
+    ) -> Discovery:
         return Discovery(
-            rows, settings=its_settings, knowledge=knowledge, seed=its_seed, n_jobs=its_threads, network=network
+            rows,
+            settings=its_settings,
+            knowledge=knowledge,
+            seed=its_seed,
+            n_jobs=its_threads,
+            network=network,
+            candidates=candidates,
         )
 
     if fit is None:
@@ -257,15 +269,16 @@ def stability(
     else:
         base, full = fit
     learned = base.model.state()
+    considered = np.isfinite(full.gamma)  # refits consider the same pairs, screened or not
 
     def refit(number: int) -> Edges:
         rng = np.random.default_rng([seed, 2, number])
         rows = resample(data, share, rng)
-        again = discovery(rows, _quick(chosen), int(rng.integers(2**32)), 1)
+        again = discovery(rows, _quick(chosen), int(rng.integers(2**32)), 1, considered)
         if np.array_equal(again.candidates.cause, base.candidates.cause):
             again.model.restore(learned)
         else:  # a column is constant in these rows and takes no part: other networks, which know nothing yet
-            again = discovery(rows, chosen, int(rng.integers(2**32)), 1)
+            again = discovery(rows, chosen, int(rng.integers(2**32)), 1, considered)
         again.run()
         graph = Result.from_discovery(again, rows, seconds=0.0, seed=seed, knowledge=knowledge).adjacency
         _log.info("refit %d of %d: %d edges", number + 1, n_resamples, graph.sum())

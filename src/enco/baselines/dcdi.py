@@ -38,6 +38,7 @@ class DCDISettings(MethodSettings):
     held_out: float = 0.1  # share of the rows that decides when a problem of the Lagrangian is solved
     logit_rate: float = 2e-2  # Adam, for the logits of the edges
     learning_rate: float = 2e-3  # Adam, for the networks
+    weight_decay: float = 1e-3  # of the networks: without it, they soon learn rows by heart, and edges with them
     batch: int = 128
     hidden: int = 64  # units of a hidden layer ...
     continuous_hidden: int = 16  # ... if all variables are continuous

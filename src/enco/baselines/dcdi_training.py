@@ -142,7 +142,11 @@ class _Training:
     def _optimiser(self) -> torch.optim.Optimizer:
         for bank in self.banks:
             bank.weights.requires_grad_(True)
-        networks: dict[str, Any] = {"params": [bank.weights for bank in self.banks], "lr": self.settings.learning_rate}
+        networks: dict[str, Any] = {
+            "params": [bank.weights for bank in self.banks],
+            "lr": self.settings.learning_rate,
+            "weight_decay": self.settings.weight_decay / self._n_variables,  # as the loss is a mean over variables
+        }
         edges: dict[str, Any] = {"params": [self.masks.logits], "lr": self.settings.logit_rate}
         return torch.optim.Adam([networks, edges], fused=True)
 

@@ -269,7 +269,7 @@ def stability(
     else:
         base, full = fit
     learned = base.model.state()
-    considered = np.isfinite(full.gamma)  # refits consider the same pairs, screened or not
+    considered = full.gamma > -np.inf  # refits consider the same pairs, screened or not
 
     def refit(number: int) -> Edges:
         rng = np.random.default_rng([seed, 2, number])

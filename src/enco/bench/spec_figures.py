@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Callable, Sequence
-from math import ceil
+from math import ceil, log
+from statistics import linear_regression
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -114,17 +115,33 @@ def _lines_by_panel(summary: Summary) -> Figure:
 
 
 def _lines(summary: Summary) -> Figure:
-    """Draw one panel, the columns along x."""
+    """Draw the columns along x: a panel for the metric, and one for the seconds, with how they grow."""
     spec = summary.spec
     lines = summary.tables[spec.metrics[0]]
-    figure, [panel] = _panels([spec.title])
+    figure, [panel, clock] = _panels([spec.title, "Time of a fit"])
     colour = _colours(lines)
     for line in lines:
         _curve(panel, [(float(column), line, column) for column in line.entries], colour)
-    panel.set_xlabel(spec.columns.replace("_", " "))
+    for line in summary.tables["seconds"]:
+        _curve(clock, [(float(column), line, column) for column in line.entries], colour)
+        if (exponent := _growth(line)) is not None:
+            clock.text(
+                0.05, 0.92, f"{line.method}: seconds grow like size$^{{{exponent:.2f}}}$", transform=clock.transAxes
+            )
+    for each in (panel, clock):
+        each.set_xlabel(spec.columns.replace("_", " "))
     panel.set_ylabel(METRICS[spec.metrics[0]].title)
     panel.set_yscale("symlog", linthresh=1.0)
-    return _with_legend(figure, [panel])
+    clock.set_ylabel("seconds")
+    clock.set_xscale("log")
+    clock.set_yscale("log")
+    return _with_legend(figure, [panel, clock])
+
+
+def _growth(line: Line) -> float | None:
+    """Slope of log seconds over log size; None where fewer than two sizes were measured."""
+    known = [(log(float(column)), log(entry.mean)) for column, entry in line.entries.items() if entry.mean]
+    return linear_regression(*zip(*known, strict=True)).slope if len(known) > 1 else None
 
 
 def _curve(panel: Axes, points: Sequence[tuple[float, Line, str]], colour: Callable[[Line], str]) -> None:

@@ -45,8 +45,10 @@ def test_every_command_is_described(generate):
 
 
 def test_nothing_is_pickled():
-    forbidden = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}
+    forbidden = {"pickle", "cPickle", "dill", "cloudpickle", "shelve", "marshal"}
     for file in SOURCE.rglob("*.py"):
+        assert "joblib.load" not in file.read_text(encoding="utf-8"), file
+        assert "joblib.dump" not in file.read_text(encoding="utf-8"), file
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []

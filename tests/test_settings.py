@@ -32,6 +32,7 @@ CHOICES = {  # the default first
     "estimator": ["paired", "independent", "reinforce"],
     "engine": ["auto", "fused", "torch"],
     "density": ["gaussian", "dsf", "spline"],
+    "candidates": ["auto", "all", "screen"],
 }
 
 
@@ -154,7 +155,7 @@ def test_parse_keeps_the_types():
 
 def test_parse_names_an_unknown_setting_and_the_choices():
     with pytest.raises(
-        SettingsError, match=r"there is no setting 'lambda'; choose from batch, check_every, .*, weight_"
+        SettingsError, match=r"there is no setting 'lambda'; choose from batch, candidates, check_every, .*, weight_"
     ):
         Settings.parse(**{"lambda": "0.1"})
 

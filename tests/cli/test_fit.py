@@ -71,7 +71,7 @@ def test_writes_the_result_and_says_so(folder, capsys):
     assert lines["cost"].startswith("about ")
     assert "on 1 thread (less if the graph settles before epoch 6) and " in lines["cost"]
     assert lines["result"] == "new/out/graph.json"
-    assert lines["memory"].endswith("MB at most")
+    assert lines["memory"].endswith("B at most")
     result = Result.load("new/out")
     assert lines["edges"].split(",")[0] == str(result.n_edges)
     assert lines["time"].endswith(f", {len(result.history)} epochs")

@@ -94,7 +94,7 @@ def test_independent_variables_have_no_edges():
 
 def test_there_is_no_place_for_a_true_graph():
     given = inspect.signature(Discovery).parameters
-    assert set(given) == {"data", "settings", "knowledge", "seed", "n_jobs", "network"}
+    assert set(given) == {"data", "settings", "knowledge", "seed", "n_jobs", "network", "candidates"}
     assert set(inspect.signature(Discovery.run).parameters) == {"self", "on_epoch", "on_progress"}
 
 

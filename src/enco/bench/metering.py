@@ -14,6 +14,7 @@ side.
 """
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -87,10 +88,12 @@ class Metered:
         """Give the fit its own model back; what is asked of it then, such as by the refinement, is not counted."""
         discovery.model = discovery.graph_fitting.model = self.model
 
-    def fit(self, edge_probability: Floats, steps: int) -> FitReport:
+    def fit(
+        self, edge_probability: Floats, steps: int, on_progress: Callable[[float], None] = lambda fraction: None
+    ) -> FitReport:
         """Train, as the model does."""
         started = time.perf_counter()
-        report = self.model.fit(edge_probability, steps)
+        report = self.model.fit(edge_probability, steps, on_progress=on_progress)
         layout = self.model.layout
         per_row = 6 * layout.hidden * layout.n_outputs + 2 * layout.hidden * self._present(edge_probability)
         per_step = self.batch * per_row + ADAM * np.diff(layout.start)

@@ -11,19 +11,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from enco.data import InterventionalData
     from enco.result import Result
 
-__all__ = ["Control", "DataFile", "Separator", "TargetColumn", "Truth", "load_data", "load_result", "load_truth"]
+__all__ = ["DataFile", "Truth", "load_result", "load_truth"]
 
 Truth = Annotated[Path | None, typer.Option(help="The true graph: .json, .npz (adj_matrix) or .csv.")]
 DataFile = Annotated[Path | None, typer.Option(help="The data of the fit: a .npz, .csv, .parquet or .h5ad file.")]
-TargetColumn = Annotated[str, typer.Option(help="Column (of a table) that says what was perturbed in each row.")]
-Control = Annotated[
-    list[str] | None,
-    typer.Option(help="Value of that column in observational rows; may be repeated.", show_default="empty, control"),
-]
-Separator = Annotated[str, typer.Option(help="What stands between several targets in one cell.")]
 
 
 def load_result(folder: Path) -> Result:
@@ -53,15 +46,6 @@ def load_truth(path: Path | None, result: Result) -> NDArray[np.bool_] | None:
     from enco.io import read_graph
 
     return None if path is None else read_graph(path, names=result.variables)[1]
-
-
-def load_data(
-    path: Path | None, target_column: str, control: list[str] | None, separator: str
-) -> InterventionalData | None:
-    """Read the data of a fit."""
-    from enco.io import read_data
-
-    return None if path is None else read_data(path, target_column, control=control or None, separator=separator)
 
 
 def _is_order(order: tuple[Any, ...], variables: tuple[str, ...]) -> bool:

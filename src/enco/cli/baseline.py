@@ -1,32 +1,25 @@
 """`enco baseline`: another method on a data file."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from enco.cli._options import Control, DataArgument, Pairs, ResultFolder, Separator, TargetColumn, Threads, load_data
 
 __all__ = ["baseline"]
 
 
 def baseline(
     method: Annotated[str, typer.Argument(help="Its name: sdi, dcdi, dcdi-dsf, gies, igsp, ges, enco-reinforce, ...")],
-    data: Annotated[Path, typer.Argument(help="A .npz, .csv, .parquet or .h5ad file.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the result; it is created.")],
-    target_column: Annotated[
-        str, typer.Option(help="Column (of a table) that says what was perturbed in each row.")
-    ] = "perturbation",
-    control: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Value of that column in observational rows; may be repeated.", show_default="empty, control"
-        ),
-    ] = None,
+    data: DataArgument,
+    out: ResultFolder,
+    target_column: TargetColumn = "perturbation",
+    control: Control = None,
+    separator: Separator = "+",
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same graph.")] = 0,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads to use.", show_default="one per core")] = None,
+    threads: Threads = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the result in the folder.")] = False,
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a setting; may be repeated.")
-    ] = None,
+    set_: Pairs = None,
 ) -> None:
     """Learn the graph behind a data file with another method, to compare with.
 
@@ -40,13 +33,12 @@ def baseline(
     from enco._threads import count_threads
     from enco.baselines import find_method
     from enco.cli.fit import check_folder, read_pairs
-    from enco.io import read_data
 
     chosen = find_method(method)
     settings = chosen.read_settings(read_pairs(set_ or []))
     chosen.make_settings(**settings)  # refuse before the work
     check_folder(out, resume=False, force=force)
-    read = read_data(data, target_column, control=control or None)
+    read = load_data(data, target_column, control, separator)
     result = chosen.fit(read, seed=seed, n_jobs=count_threads(threads), **settings)
     result.save(out, overwrite=force)
     removed = len(result.order_report["removed"])

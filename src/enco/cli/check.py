@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from enco.cli._options import Control, Separator, TargetColumn, load_data
+
 if TYPE_CHECKING:
     from enco.data import InterventionalData
     from enco.simulate import SCM
@@ -45,12 +47,9 @@ def check(
         typer.Option(min=1, help="Parent sets examined in all; for a model.", show_default="100000"),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Decides which ones, if there are more.")] = 0,
-    target_column: Annotated[
-        str, typer.Option(help="Column (of a data table) that says what was perturbed in each row.")
-    ] = "perturbation",
-    control: Annotated[
-        str | None, typer.Option(help="Value of that column in observational rows; empty cells always are.")
-    ] = None,
+    target_column: TargetColumn = "perturbation",
+    control: Control = None,
+    separator: Separator = "+",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")] = False,
 ) -> None:
     """Check whether a graph can be recovered.
@@ -72,7 +71,7 @@ def check(
     if model is not None:
         report = _check_model(
             model,
-            _read(data, target_column, control),
+            None if data is None else load_data(data, target_column, control, separator),
             sparsity=sparsity,
             rows=rows,
             targets=targets,
@@ -88,9 +87,7 @@ def check(
         raise SettingsError(f"--data needs a model, such as a .bif file, to compare with, but {file} is a data file")
     from enco.theory import check_data
 
-    content = _read(Path(file), target_column, control)
-    assert content is not None
-    found = check_data(content)
+    found = check_data(load_data(Path(file), target_column, control, separator))
     typer.echo(json.dumps(found.to_dict(), indent=2) if as_json else str(found))
 
 
@@ -106,12 +103,6 @@ def _model(file: str) -> SCM | None:
     if file in BIF_NETWORKS or is_bif or not path.suffix:
         return from_bif(file)
     return None
-
-
-def _read(path: Path | None, target_column: str, control: str | None) -> InterventionalData | None:
-    from enco.io import read_data
-
-    return None if path is None else read_data(path, target_column, control=control)
 
 
 def _check_model(

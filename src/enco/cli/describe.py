@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from enco.cli._options import Control, DataArgument, Separator, TargetColumn, load_data
 
 if TYPE_CHECKING:
     from enco.data import InterventionalData
@@ -15,13 +16,10 @@ __all__ = ["describe"]
 
 
 def describe(
-    data: Annotated[Path, typer.Argument(help="A .npz, .csv, .parquet or .h5ad file.")],
-    target_column: Annotated[
-        str, typer.Option(help="Column (of a table) that says what was perturbed in each row.")
-    ] = "perturbation",
-    control: Annotated[
-        str | None, typer.Option(help="Value of that column in observational rows; empty cells always are.")
-    ] = None,
+    data: DataArgument,
+    target_column: TargetColumn = "perturbation",
+    control: Control = None,
+    separator: Separator = "+",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")] = False,
 ) -> None:
     """Show what is in a data file.
@@ -33,9 +31,7 @@ def describe(
       enco describe data.npz
       enco describe screen.csv --target-column guide --control non-targeting
     """  # noqa: D301 - a real backspace keeps the lines of the paragraph apart
-    from enco.io import read_data
-
-    content = read_data(data, target_column, control=control)
+    content = load_data(data, target_column, control, separator)
     typer.echo(json.dumps(_as_dict(content), indent=2) if as_json else content.describe())
 
 

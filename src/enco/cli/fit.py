@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from enco.cli._options import Control, DataArgument, Pairs, ResultFolder, Separator, TargetColumn, Threads, load_data
+
 if TYPE_CHECKING:
     from enco.data import InterventionalData
     from enco.fitting.checkpoint import Identity
@@ -29,20 +31,13 @@ INTERRUPTED = 130
 
 
 def fit(
-    data: Annotated[Path, typer.Argument(help="A .npz, .csv, .parquet or .h5ad file.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the result; it is created.")],
-    target_column: Annotated[
-        str, typer.Option(help="Column (of a table) that says what was perturbed in each row.")
-    ] = "perturbation",
-    control: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Value of that column in observational rows; may be repeated.", show_default="empty, control"
-        ),
-    ] = None,
-    separator: Annotated[str, typer.Option(help="What stands between several targets in one cell.")] = "+",
+    data: DataArgument,
+    out: ResultFolder,
+    target_column: TargetColumn = "perturbation",
+    control: Control = None,
+    separator: Separator = "+",
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same graph, for any number of threads.")] = 0,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads to use.", show_default="one per core")] = None,
+    threads: Threads = None,
     knowledge: Annotated[
         Path | None, typer.Option(help="TOML file with required and forbidden edges, tiers, roots, leaves.")
     ] = None,
@@ -58,9 +53,7 @@ def fit(
     force: Annotated[
         bool, typer.Option("--force", help="Replace the result, or unfinished fit, in the folder.")
     ] = False,
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a setting; may be repeated.")
-    ] = None,
+    set_: Pairs = None,
     report: Annotated[bool, typer.Option("--report", help="Also write the page report.html to the folder.")] = False,
     bootstrap: Annotated[
         int, typer.Option(min=0, metavar="B", help="Then refit B times on part of the rows: how stable is every edge?")
@@ -97,14 +90,11 @@ def fit(
     given = [*(["latent=true"] if latent else []), *([] if candidates is None else [f"candidates={candidates}"])]
     settings = _settings([*(set_ or []), *given])
     check_folder(out, resume=resume, force=force, report=report)
-    from enco.io import read_data
     from enco.result import Result
 
     if resume and is_complete(out) and (not bootstrap or (out / STABILITY).exists()):
         if report:
-            _write_page(
-                Result.load(out), read_data(data, target_column, control=control or None, separator=separator), out
-            )
+            _write_page(Result.load(out), load_data(data, target_column, control, separator), out)
         _report_finished(out, as_json=as_json)
         return
 
@@ -114,7 +104,7 @@ def fit(
     from enco.fitting.loop import Discovery
     from enco.knowledge import Knowledge
 
-    read = read_data(data, target_column, control=control or None, separator=separator)
+    read = load_data(data, target_column, control, separator)
     known = None if knowledge is None else Knowledge.from_toml(knowledge)
     n_jobs = count_threads(threads)
     discovery = Discovery(read, settings=settings, knowledge=known, seed=seed, n_jobs=n_jobs)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from enco.cli._results import Control, DataFile, Separator, TargetColumn, Truth, load_data, load_result, load_truth
+from enco.cli._options import Control, Separator, TargetColumn, load_data
+from enco.cli._results import DataFile, Truth, load_result, load_truth
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,7 +62,7 @@ def plot(
         result,
         kind,
         truth=load_truth(truth, result),
-        data=load_data(data, target_column, control, separator),
+        data=None if data is None else load_data(data, target_column, control, separator),
     )
     save_figure(ax, out, dpi=dpi, overwrite=force)
     typer.echo(f"figure  {out}")

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from enco.cli._results import Control, DataFile, Separator, TargetColumn, Truth, load_data, load_result, load_truth
+from enco.cli._options import Control, Separator, TargetColumn, load_data
+from enco.cli._results import DataFile, Truth, load_result, load_truth
 from enco.cli.fit import PAGE
 
 __all__ = ["report"]
@@ -50,7 +51,7 @@ def report(
         page,
         result,
         truth=load_truth(truth, result),
-        data=load_data(data, target_column, control, separator),
+        data=None if data is None else load_data(data, target_column, control, separator),
         title=title,
         overwrite=force,
     )

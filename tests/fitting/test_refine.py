@@ -19,7 +19,7 @@ from enco.fitting import refine as module
 from enco.fitting.graph import GraphFitting
 from enco.fitting.loop import Discovery
 from enco.fitting.refine import Move, refine
-from enco.fitting.scoring import USUAL, CrossFit, unusual_presence
+from enco.fitting.scoring import ANNEALING, USUAL, CrossFit, unusual_presence
 from enco.graphs import is_acyclic
 from enco.metrics import evaluate
 from enco.parameters import EdgeParameters
@@ -588,9 +588,12 @@ def test_all_variables_are_challenged_at_once():
     assert not result.any()
     assert [move.kind for move in moves] == ["add"] * 3 + ["delete"] * 3
     dedicated = problem.model.trained[2:]  # with the parents and without, by both sets of networks
-    assert [(steps, variables.tolist()) for _, steps, variables in dedicated] == [(77, [1, 3, 5])] * 4
-    assert [probability.sum() for probability, *_ in dedicated] == [3.0, 3.0, 0.0, 0.0]
-    assert {(rate, patience) for rate, patience in problem.model.copies[2:]} == {(0.5, 9)}
+    assert [(steps, variables.tolist()) for _, steps, variables in dedicated] == [(77, [1, 3, 5])] * 4 * len(ANNEALING)
+    assert [probability.sum() for probability, *_ in dedicated] == [
+        *[3.0] * 2 * len(ANNEALING),
+        *[0.0] * 2 * len(ANNEALING),
+    ]
+    assert {(rate, patience) for rate, patience in problem.model.copies[2:]} == {(0.5 * each, 9) for each in ANNEALING}
 
 
 @repeatable

@@ -65,6 +65,13 @@ EDGE[0, 1] = True
 EVERY = np.ones(N, bool)
 
 
+def last_copy(networks):
+    """The dedicated networks, after the last of their learning rates."""
+    while networks.copies:
+        (networks,) = networks.copies
+    return networks
+
+
 def ask_everything(model, regimes, settings=None):
     scores = CrossFit(model, regimes, settings or Settings())
     scores.train(EDGE)
@@ -97,7 +104,7 @@ def test_no_row_is_judged_by_networks_that_learned_from_it(monkeypatch, thinned)
     assert model.judged == []  # the networks of the fit itself are not asked
     kinds = 0
     for copy in model.copies:
-        for asked in (copy, *copy.copies):
+        for asked in (copy, last_copy(copy)):
             for targets, rows in asked.judged:
                 assert not np.intersect1d(rows, asked.learned[targets]).size
             kinds += bool(asked.judged)
@@ -107,7 +114,7 @@ def test_no_row_is_judged_by_networks_that_learned_from_it(monkeypatch, thinned)
 def test_every_row_is_judged_once():
     model = Spy()
     ask_everything(model, make_regimes())
-    dedicated = [expert for copy in model.copies for expert in copy.copies]
+    dedicated = [last_copy(copy) for copy in model.copies]
     for asked in (model.copies, dedicated):
         for targets, n_rows in SIZES.items():
             judged = [row for copy in asked for of, rows in copy.judged if of == targets for row in rows]
@@ -138,11 +145,13 @@ def test_networks_train_with_the_settings_of_the_refinement():
         unusual = scoring.unusual_presence(pairs.n_variables)
         assert probability.tolist() == np.where(present, scoring.USUAL, unusual).tolist()
         assert (steps, variables) == (77, None)
-        (dedicated,) = copy.copies
-        assert dedicated.settings == (0.5, 9)
-        ((probability, steps, variables),) = dedicated.trained
-        assert probability.tolist() == present.astype(float).tolist()
-        assert (steps, variables.tolist()) == (77, [0, 1, 2])
+        dedicated = copy
+        for share in scoring.ANNEALING:  # each from where the one before ended, with smaller steps
+            (dedicated,) = dedicated.copies
+            assert dedicated.settings == (0.5 * share, 9)
+            ((probability, steps, variables),) = dedicated.trained
+            assert probability.tolist() == present.astype(float).tolist()
+            assert (steps, variables.tolist()) == (77, [0, 1, 2])
     assert model.trained == []
 
 

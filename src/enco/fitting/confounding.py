@@ -8,7 +8,7 @@ that it is there. So once there is a graph, the same three questions are asked o
 
 dependence   Where neither is a target, are i and j dependent given their parents? If not, the residuals of both, from
              the cross-fitted networks, are uncorrelated (the generalised covariance measure, Shah and Peters 2020).
-             With p the p-value of that, it is s(-log p - log(number of pairs) - c / 2).
+             With p the p-value of that, it is s(-log p - log(number of pairs) - c).
 harm         Under interventions on i, how much worse is X_j explained with the edge i -> j than without, in nats? A
              cause helps. A confounded variable harms: it promises what interventions on it do not keep.
 
@@ -74,7 +74,7 @@ def confounding(
     if questioned.any():
         scores.train(without)
         harm = scores.harm(without)
-    doubt = evidence / 2 + np.log(1 + np.count_nonzero(scorable) // 2)
+    doubt = evidence + np.log(1 + np.count_nonzero(scorable) // 2)
     dependence = expit(-Dependence.of(scores, without, observational).log_p()[cause, effect] - doubt)
     score = dependence * expit(harm + evidence) * expit(harm[reverse] + evidence)
     kept = present & ~questioned

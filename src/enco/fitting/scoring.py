@@ -27,6 +27,7 @@ MOST_TOGGLES = 200_000_000  # of one look at all pairs; beyond this, fewer rows 
 CLOSE = 3.0  # a decision is close if the edge earns or costs less than this many times `sparsity`
 MOST_ROWS = 50_000  # interventional rows that one set of networks learns from
 
+ANNEALING = (1.0, 0.2, 0.04)  # learning rates of dedicated networks, one after the other, relative to `refine_rate`
 USUAL = 0.9  # presence of the edges of the graph in the training of networks that must also answer "what if not?"
 UNUSUAL = 0.15  # least presence of all other candidates
 
@@ -105,13 +106,17 @@ class CrossFit:
     def dedicated(self, graph: Mask, variables: NDArray[np.int64]) -> Floats:
         """Sum the losses of some variables by networks first trained for exactly these parents, nats, [N].
 
-        They are copies, trained with more patience: each answers one question, and that one well.
+        They are copies, trained with more patience and in the end with ever smaller steps: each answers one question,
+        and that one well. Where noise is small beside what causes explain, anything less than precise would make
+        every hint at the true parents seem useful.
         """
         present = graph[self.pairs.cause, self.pairs.effect]
         total = np.zeros(self.pairs.n_variables)
         for model, halves in zip(self._models, self._rows, strict=True):
-            expert = model.extended([], self._settings.refine_rate, self._settings.refine_patience)
-            expert.fit(present.astype(np.float64), self._settings.refine_steps, variables)
+            expert = model
+            for share in ANNEALING:
+                expert = expert.extended([], share * self._settings.refine_rate, self._settings.refine_patience)
+                expert.fit(present.astype(np.float64), self._settings.refine_steps, variables)
             for regime, rows, weight in zip(self._regimes, halves, self._weight, strict=True):
                 if len(rows):
                     loss = expert.graph_losses(regime, rows, present[None])[0] * len(rows) * weight

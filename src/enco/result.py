@@ -13,15 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit
 
 from enco._evidence import Evidence
+from enco._ordering import mirrored, report_of_moves, report_of_order, with_firm_requirements
 from enco._result_files import check_graph, read_folder, write_folder
 from enco._version import __version__
-from enco.candidates import Candidates
 from enco.data import InterventionalData
 from enco.errors import FileFormatError
 from enco.fitting.loop import Discovery, EpochRecord, Progress
-from enco.fitting.refine import Move
 from enco.graphs.dag import topological_order
-from enco.graphs.order import AcyclicResult, acyclic
+from enco.graphs.order import acyclic
 from enco.knowledge import REQUIRED, Knowledge
 
 __all__ = ["Result"]
@@ -139,15 +138,15 @@ class Result:
         pairs, column = discovery.candidates, discovery.column
         names = tuple(data.names[position] for position in column)
         gamma = pairs.dense(discovery.parameters.gamma, fill=-np.inf)
-        theta = _mirrored(pairs.dense(discovery.parameters.theta), gamma)
+        theta = mirrored(pairs.dense(discovery.parameters.theta), gamma)
         raw = (gamma > 0) & (theta > 0)
         latent = discovery.settings.latent
         if latent:
             lc = pairs.dense(discovery.lc_scores(), fill=np.nan)
             raw &= ~(lc > discovery.settings.confounder_threshold)
         # Where there is a cycle, the data next to its edges say where to cut; theta decides what they leave open.
-        preference = theta + _mirrored(pairs.dense(discovery.orientation_evidence()), gamma)
-        ordered = acyclic(raw, _with_firm_requirements(gamma, theta, preference), names=names)
+        preference = theta + mirrored(pairs.dense(discovery.orientation_evidence()), gamma)
+        ordered = acyclic(raw, with_firm_requirements(gamma, theta, preference), names=names)
         final, moves = discovery.refine(ordered.adjacency, on_progress=on_progress)
         scores = None
         if latent:
@@ -165,7 +164,7 @@ class Result:
             gamma=gamma[to_columns],
             theta=theta[to_columns],
             order=tuple(names[position] for position in (topological_order(final) if moves else ordered.order)),
-            order_report=_report(ordered, names) | {"refined": _refined(moves, pairs, names)},
+            order_report=report_of_order(ordered, names) | {"refined": report_of_moves(moves, pairs, names)},
             evidence=Evidence.of(data),
             history=pd.DataFrame([asdict(record) for record in discovery.history], columns=_EPOCH),
             settings=asdict(discovery.settings),
@@ -225,7 +224,7 @@ class Result:
             gamma=gamma,
             theta=theta,
             order=tuple(data.names[position] for position in ordered.order),
-            order_report=_report(ordered, data.names) | {"refined": []},
+            order_report=report_of_order(ordered, data.names) | {"refined": []},
             evidence=Evidence.of(data),
             history=pd.DataFrame(columns=_EPOCH) if history is None else history,
             settings={},
@@ -461,44 +460,6 @@ class Result:
             f"{f', {removed} more removed to break cycles' if removed else ''}"
             f"{f', {len(self.confounders)} confounded pairs' if self.confounder_scores is not None else ''})"
         )
-
-
-def _mirrored(orientation: Floats, gamma: Floats) -> Floats:
-    """Complete an antisymmetric matrix where only one direction of a pair was a candidate."""
-    one_way = np.isneginf(gamma) & ~np.isneginf(gamma.T)
-    return np.where(one_way, -orientation.T, orientation)
-
-
-def _with_firm_requirements(gamma: Floats, theta: Floats, preference: Floats) -> Floats:
-    """Orientations for the order step, in which no sum of learned ones outweighs a required edge."""
-    required = (gamma >= REQUIRED) & (theta >= REQUIRED)
-    learned = ~(required | required.T)
-    weights = preference.copy()
-    weights[required] = 1.0 + np.abs(preference[learned]).sum()
-    weights.T[required] = -weights[required]
-    return weights
-
-
-def _report(ordered: AcyclicResult, names: tuple[str, ...]) -> dict[str, Any]:
-    components = [
-        {
-            "variables": [names[position] for position in component.order],
-            "method": component.method,
-            "score": component.score,
-            "gap": component.gap,
-        }
-        for component in ordered.components
-    ]
-    removed = sorted([names[cause], names[effect]] for cause, effect in ordered.removed)
-    return {"components": components, "gap": ordered.gap, "removed": removed}
-
-
-def _refined(moves: list[Move], pairs: Candidates, names: tuple[str, ...]) -> list[dict[str, Any]]:
-    return [
-        {"move": move.kind, "cause": names[pairs.cause[move.pair]], "effect": names[pairs.effect[move.pair]],
-         "gain": -move.cost}
-        for move in moves
-    ]  # fmt: skip
 
 
 def _binary(rows: Any) -> Edges:

@@ -122,9 +122,9 @@ def _lines(summary: Summary) -> Figure:
     colour = _colours(lines)
     for line in lines:
         _curve(panel, [(float(column), line, column) for column in line.entries], colour)
-    durations = summary.tables["seconds"]
-    for line in durations:
-        _curve(clock, [(float(column), line, column) for column in line.entries], _colours(durations))
+    hues = {line.method: colour(line) for line in lines}
+    for line in summary.tables["seconds"]:
+        _curve(clock, [(float(column), line, column) for column in line.entries], lambda line: hues[line.method])
         if (exponent := _growth(line)) is not None:
             clock.text(
                 0.05, 0.92, f"{line.method}: seconds grow like size$^{{{exponent:.2f}}}$", transform=clock.transAxes

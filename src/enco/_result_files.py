@@ -159,3 +159,25 @@ def check_graph(folder: str | os.PathLike[str], graph: dict[str, Any]) -> None:
         raise FileFormatError(f"{source}: 'order' must list every variable once")
     if not isinstance(report, dict) or not isinstance(report.get("removed"), list):
         raise FileFormatError(f"{source}: 'order_report' must be an object with the list 'removed'")
+    fine = {
+        "variables": len(names) > 0,
+        "order_report": _is_report(report, set(names)),
+        "settings": isinstance(graph.get("settings", {}), dict),
+        "knowledge": isinstance(graph.get("knowledge", {}), dict),
+        "seconds": isinstance(graph.get("seconds", 0.0), int | float),
+    }
+    wrong = [key for key, right in fine.items() if not right]
+    if wrong:
+        raise FileFormatError(f"{source}: {wrong[0]!r} is not what Result.save writes; fit again")
+
+
+def _is_report(report: dict[str, Any], variables: set[str]) -> bool:
+    if not isinstance(report.get("gap", 0.0), int | float):
+        return False
+    steps = report.get("refined", [])
+    return isinstance(steps, list) and all(
+        isinstance(step, dict)
+        and {step.get("cause"), step.get("effect")} <= variables
+        and step.get("move") in ("add", "delete", "reverse")
+        for step in steps
+    )

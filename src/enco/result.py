@@ -435,6 +435,7 @@ class Result:
         for key, array in arrays.items():
             if array.shape != (n, n):
                 raise FileFormatError(f"{folder}: {key!r} must be a matrix with one row and column per variable ({n})")
+        topological_order(arrays["adjacency"])  # names a cycle, if somebody has put one there
         return cls(
             variables=tuple(content["variables"]),
             adjacency=arrays["adjacency"],

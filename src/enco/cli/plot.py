@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from enco.cli._options import Control, Separator, TargetColumn, load_data
-from enco.cli._results import DataFile, Truth, load_result, load_truth
+from enco.cli._results import DataFile, Truth, load_truth
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,8 +56,9 @@ def plot(
 
     matplotlib.use("Agg")  # no display is needed
     from enco.plotting import draw
+    from enco.result import Result
 
-    result = load_result(folder)
+    result = Result.load(folder)
     ax = draw(
         result,
         kind,

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from enco.cli._options import Control, Separator, TargetColumn, load_data
-from enco.cli._results import DataFile, Truth, load_result, load_truth
+from enco.cli._results import DataFile, Truth, load_truth
 from enco.cli.fit import PAGE
 
 __all__ = ["report"]
@@ -45,8 +45,9 @@ def report(
     if page.exists() and not force:
         raise EncoError(f"{page} exists already: choose another name with --out, or replace it with --force")
     from enco.report import write_report
+    from enco.result import Result
 
-    result = load_result(folder)
+    result = Result.load(folder)
     write_report(
         page,
         result,

@@ -18,7 +18,6 @@ from enco.settings import Settings
 __all__ = ["GraphFitting"]
 
 Floats = NDArray[np.float64]
-Pairs = NDArray[np.int64]
 
 RESTING_FROM = 5_000  # candidate pairs
 MOST_EVIDENCE_ROWS = 1024  # of one regime, in each look at the orientation evidence

@@ -64,7 +64,7 @@ class Settings:
     refine_rounds: int = 2  # 0 for none
     refine_steps: int = 5000  # training steps of its networks in each round
     refine_rate: float = 5e-3  # their learning rate
-    refine_patience: int = 6  # `patience` of the networks that challenge single parents of continuous variables
+    refine_patience: int = 6  # `patience` of the networks that challenge single parents
     edge_evidence: float = 3.0  # log Bayes factor an edge needs over all rows, besides `sparsity` per row
 
     # Latent confounders (Section 3.5)

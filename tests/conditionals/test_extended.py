@@ -154,13 +154,29 @@ def test_rows_that_set_a_variable_could_as_well_be_left_out():
     for continuous in (False, True):
         data = make_data(continuous)
         model = fused(data)
-        rows = [(data.interventional[0], np.arange(50)), (data.interventional[1], np.arange(200))]
+        rows = [(data.interventional[0], np.arange(250)), (data.interventional[1], np.arange(200))]
         copies = [model.extended(given, 1e-2, 3) for given in (rows, rows[:1])]
         for copy in copies:
             copy.fit(HALF, 60)
         found = [every_loss(copy, data) for copy in copies]
         assert found[0][:, 1].tolist() == found[1][:, 1].tolist()
         assert (found[0] != found[1])[:, [0, 2]].any(axis=0).all()
+
+
+def test_few_rows_teach_as_well(engine):
+    """X3 copies X2, which parts from X1 only where it is set, in 1 of 100 rows."""
+    rng = np.random.default_rng(0)
+    variables = [Variable(name, "categorical", (0, 1)) for name in ("X1", "X2", "X3")]
+    together, apart = rng.integers(2, size=(4000, 1)), rng.integers(2, size=(80, 2))
+    codes = [np.repeat(together, 3, axis=1), apart[:, [0, 1, 1]]]
+    regimes = [
+        Regime(targets, values.astype(np.uint8), np.zeros((len(values), 0), np.float32))
+        for targets, values in zip(((), (1,)), codes, strict=True)
+    ]
+    copy = engine(InterventionalData(variables, regimes)).extended([(regimes[1], np.arange(40))], 1e-2, 5)
+    copy.fit(np.ones(6), 100)
+    shown = Regime((1,), regimes[1].codes[40:], regimes[1].reals[40:])
+    assert losses(copy, shown, ((0, 2), (1, 2)))[2] < 0.02
 
 
 def test_a_copy_of_a_copy_keeps_its_rows(engine):

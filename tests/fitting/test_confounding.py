@@ -10,8 +10,8 @@ from enco import ENCO, simulate
 from enco.cli import main
 from enco.data import InterventionalData
 from enco.fitting.confounding import Dependence
-from enco.fitting.determined import determined
 from enco.fitting.loop import Discovery
+from enco.fitting.tables import determined
 from enco.knowledge import Knowledge
 from enco.result import Result
 from enco.settings import Settings

@@ -96,13 +96,13 @@ def make_problem(n, seed, *, one_way=0.0, start_edges=0.5, known=0.0, scale=0.3,
     return Problem(model, regimes, start, movable, continuous, Settings(**chosen))
 
 
-def run(problem, start=None):
+def run(problem, start=None, doubt=None):
     return refine(
         problem.model,
         problem.start if start is None else start,
         regimes=problem.regimes,
         movable=problem.movable,
-        challenged=problem.continuous,
+        doubt=doubt or (lambda graph: np.where(problem.continuous, np.inf, 0.0)),
         settings=problem.settings,
     )
 
@@ -551,6 +551,21 @@ def test_parents_of_categorical_variables_are_never_challenged():
     assert problem.model.challenged == []
 
 
+@pytest.mark.parametrize("margin", [-1e-6, 1e-6])
+def test_an_edge_that_earns_as_much_as_the_doubt_is_not_challenged(margin):
+    problem = additive({(0, 1): -1.0, (1, 0): 9.0}, 3, exact={})
+    result, moves = run(problem, doubt=lambda graph: np.array([0.0, 1.0 + margin, 0.0]))
+    assert [move.kind for move in moves] == (["add", "delete"] if margin > 0 else ["add"])
+    assert result[0, 1] == (margin < 0)
+
+
+def test_doubt_is_asked_about_the_graph_that_the_search_ends_with():
+    asked = []
+    problem = additive({(0, 1): -1.0, (1, 0): 9.0}, 3, exact={})
+    run(problem, doubt=lambda graph: asked.append(graph.copy()) or np.zeros(3))
+    assert [(graph == edge(3, (0, 1))).all() for graph in asked] == [True]
+
+
 def test_known_parents_are_never_challenged():
     problem = additive({(0, 1): -1.0, (1, 0): 9.0}, 3, exact={}, continuous=[0, 1, 2])
     problem = problem._replace(movable=np.zeros(6, bool))
@@ -666,7 +681,7 @@ def test_required_and_oriented_pairs(seed):
     start = np.zeros((4, 4), bool)
     start[0, 1] = True
     start[2, 3] = bool(seed % 2)
-    result, moves = fitting.refine(start, problem.continuous)
+    result, moves = fitting.refine(start, lambda graph: np.where(problem.continuous, np.inf, 0.0))
     assert moves
     assert result[0, 1]
     assert not result[1, 0]

@@ -110,7 +110,7 @@ class GraphFitting:
     def refine(
         self,
         adjacency: NDArray[np.bool_],
-        challenged: NDArray[np.bool_],
+        doubt: Callable[[NDArray[np.bool_]], Floats],
         confounded: NDArray[np.bool_] | None = None,
         on_progress: Callable[[float], None] = lambda fraction: None,
     ) -> tuple[NDArray[np.bool_], list[Move]]:
@@ -122,7 +122,7 @@ class GraphFitting:
             adjacency,
             regimes=self.regimes,
             movable=~closed & ~against,
-            challenged=challenged,
+            doubt=doubt,
             settings=self.settings,
             on_progress=on_progress,
         )

@@ -39,7 +39,7 @@ from enco.conditionals.torch import NetworkFactory
 from enco.confounders import SplitEdgeParameters, confounder_scores
 from enco.data import InterventionalData, Regime
 from enco.errors import DataError
-from enco.fitting.determined import determined
+from enco.fitting.doubt import doubt
 from enco.fitting.engines import make_model
 from enco.fitting.graph import GraphFitting
 from enco.fitting.memory import check_memory
@@ -134,7 +134,6 @@ class Discovery:
         self.parameters = (SplitEdgeParameters if settings.latent else EdgeParameters)(self.candidates)
         fixed, oriented = constraints.apply(self.parameters)
         self._data = data
-        self._continuous = data.n_levels[self.column] == 0
         rank = np.argsort(self.column)
         regimes = [Regime(tuple(sorted(rank[list(r.targets)].tolist())), r.codes, r.reals) for r in data.interventional]
         regimes.sort(key=lambda regime: regime.targets)
@@ -200,11 +199,11 @@ class Discovery:
         """
         if not self.epoch:  # networks that have learned nothing have nothing to say
             return adjacency, []
-        functions = determined(self._data, adjacency, self.column)
-        # Children of a function of other variables may seem to be children of those.
-        challenged = self._continuous | functions | adjacency[functions].any(axis=0)
         refined, moves = self.graph_fitting.refine(
-            adjacency, challenged, confounded, lambda fraction: on_progress(self._progress("refinement", fraction))
+            adjacency,
+            lambda graph: doubt(self._data, graph, self.column, self.settings.sparsity),
+            confounded,
+            lambda fraction: on_progress(self._progress("refinement", fraction)),
         )
         _log.info("refinement: %d edges before, %d after %d moves", adjacency.sum(), refined.sum(), len(moves))
         return refined, moves

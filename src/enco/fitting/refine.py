@@ -13,9 +13,11 @@ joined pairs in the graph to begin with (with one pair added to either side), by
 The losses come from cross-fitted networks (`enco.fitting.scoring`). They know many parent sets at once, which costs
 some precision; where a *continuous* variable is pushed out of the range that most rows cover, this can be enough for a
 useless parent to seem useful. The same happens where a variable is a *function* of its parents: a network that has not
-learned the function quite is glad of every hint at the parents, and its children's networks are glad of its parents. So
-in the end every parent of such variables is challenged: networks trained for exactly these parents, with and without
-the one, decide.
+learned the function quite is glad of every hint at the parents, and its children's networks are glad of its parents. To
+a lesser degree it happens wherever the parents have few configurations and an intervention makes rare ones common. So
+in the end the parents of such variables are challenged: networks trained for exactly these parents, with and without
+the one, decide. Variables of many parents with many levels are left alone. Their tables cannot be learned cell by cell,
+and networks that know many parent sets, which hardly overfit, are the better judges.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -52,7 +54,7 @@ def refine(
     *,
     regimes: Sequence[Regime],
     movable: Mask,
-    challenged: Mask,
+    doubt: Callable[[Mask], Floats],
     settings: Settings,
     on_progress: Callable[[float], None] = lambda fraction: None,
 ) -> tuple[Mask, list[Move]]:
@@ -66,9 +68,9 @@ def refine(
     regimes : sequence of Regime
     movable : bool [P]
         Candidate pairs that background knowledge leaves open.
-    challenged : bool [N]
-        Variables whose parents are challenged in the end: continuous ones, functions of their parents, and children of
-        such functions.
+    doubt : callable
+        Says, given the graph that the search ends with, how much an edge into each variable may earn [N], in nats per
+        row, and still be challenged.
     settings : Settings
     on_progress : callable, optional
         Called with the share of the work that is done.
@@ -91,7 +93,7 @@ def refine(
         done += moves
         if not moves:
             break
-    done += _challenge(graph, scores, price, movable & challenged[scores.pairs.effect])
+    done += _challenge(graph, scores, price, movable & _doubtful(graph, scores, doubt(graph)))
     return graph, done
 
 
@@ -142,6 +144,15 @@ def _apply(graph: Mask, moves: list[Move], pairs: Candidates) -> Iterator[Move]:
                 continue
         touched |= {cause, effect}
         yield move
+
+
+def _doubtful(graph: Mask, scores: CrossFit, doubt: Floats) -> Mask:
+    """Edges that earn less than the doubt in their effect, [P]."""
+    pairs = scores.pairs
+    gain = np.zeros(pairs.n_pairs)  # is below any doubt
+    if (some := np.isfinite(doubt) & (doubt > 0)).any():
+        gain = -scores.toggles(graph, some) / np.maximum(1.0, scores.free_rows[pairs.effect])
+    return graph[pairs.cause, pairs.effect] & (gain < doubt[pairs.effect])
 
 
 def _challenge(graph: Mask, scores: CrossFit, price: Floats, open_pairs: Mask) -> Iterator[Move]:

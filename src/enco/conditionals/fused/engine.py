@@ -17,6 +17,7 @@ from enco.conditionals.fused.layout import Layout
 from enco.conditionals.fused.random import new_streams
 from enco.conditionals.fused.rows import TrainingRows
 from enco.conditionals.fused.training import center_tables, fit_variable
+from enco.conditionals.held_out import repeats
 from enco.data import InterventionalData, Regime
 
 __all__ = ["FusedConditionals", "NetworkSettings"]
@@ -125,7 +126,7 @@ class FusedConditionals:
         """Copy the model, with its weights; the copy trains on these rows too, where they leave a variable free.
 
         Its Adam moments and step counters start anew, its random streams where the model has them now. Of the new rows,
-        too, some are held out.
+        too, some are held out; where they are few, each counts several times (`repeats`).
         """
         other = copy(self)
         other.settings = replace(self.settings, learning_rate=learning_rate, patience=patience)
@@ -135,7 +136,8 @@ class FusedConditionals:
         other.streams = self.streams.copy()
         if rows:
             more = TrainingRows.of(rows, len(self._column), self.settings.held_out, np.random.default_rng(0))
-            other._training = [*self._training, more]
+            times = repeats(sum(len(part.train) for part in self._training), len(more.train))
+            other._training = [*self._training, more.repeated(times)]
         return other
 
     def edge_effects(

@@ -1,7 +1,7 @@
 """The rows that networks train on, laid out so that reading some columns of many rows is quick."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,10 @@ class TrainingRows:
             train=np.concatenate(train),
             held=np.concatenate(held),
         )
+
+    def repeated(self, times: int) -> "TrainingRows":
+        """Count every row several times."""
+        return replace(self, train=np.repeat(self.train, times), held=np.repeat(self.held, times))
 
     def table(self, columns: Table) -> Table:
         """Show the rows as the kernels read them; `columns` says how to read each variable."""

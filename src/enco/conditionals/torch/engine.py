@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from enco.candidates import Candidates
 from enco.conditionals.base import FitReport, Floats
-from enco.conditionals.held_out import split_rows
+from enco.conditionals.held_out import repeats, split_rows
 from enco.conditionals.torch.requirements import check_packages, find_device
 from enco.conditionals.torch.settings import TorchSettings
 from enco.conditionals.torch.threads import one_thread_each
@@ -130,15 +130,20 @@ class TorchConditionals:
     def extended(
         self, rows: Sequence[tuple[Regime, NDArray[np.int64]]], learning_rate: float, patience: int
     ) -> TorchConditionals:
-        """Copy the model, with its weights; the copy trains on these rows too, where they leave a variable free."""
+        """Copy the model, with its weights; the copy trains on these rows too, where they leave a variable free.
+
+        Where they are few, each counts several times (`repeats`).
+        """
         from enco.conditionals.torch.banks import build_banks
 
         other = copy(self)
         other.settings = replace(self.settings, learning_rate=learning_rate, patience=patience)
         rng = np.random.default_rng(0)
         splits = [(regime, those, *split_rows(len(those), self.settings.held_out, rng)) for regime, those in rows]
-        other._train = self._columns.join(self._train, [(regime, those[train]) for regime, those, train, _ in splits])
-        other._held = self._columns.join(self._held, [(regime, those[held]) for regime, those, _, held in splits])
+        times = repeats(len(self._train), sum(len(train) for _, _, train, _ in splits))
+        trained = [(regime, np.repeat(those[train], times)) for regime, those, train, _ in splits]
+        stopped = [(regime, np.repeat(those[held], times)) for regime, those, _, held in splits]
+        other._train, other._held = self._columns.join(self._train, trained), self._columns.join(self._held, stopped)
         with one_thread_each():
             other.banks = build_banks(self.candidates, self._columns, other.settings, BANK, rng)
             for new, old in zip(other.banks, self.banks, strict=True):

@@ -320,7 +320,7 @@ def test_weights_change_only_where_a_variable_improved():
         block = slice(model.layout.start[j], model.layout.start[j + 1])
         # Centring the tables once more rounds in the last bits; training moves weights by far more.
         same = np.allclose(before[block], model.weights[block], atol=1e-5)
-        assert same == (abs(losses[0][j] - losses[1][j]) < 1e-6)
+        assert same == (abs(losses[0][j] - losses[1][j]) < 1e-7)
 
 
 def test_an_absent_parent_is_an_average_one():

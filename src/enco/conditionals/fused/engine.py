@@ -14,6 +14,7 @@ from enco.conditionals.base import FitReport, Floats
 from enco.conditionals.continuous import Standardisation
 from enco.conditionals.fused.effects import Table, gather, graph_losses, paired_effects_of, residuals
 from enco.conditionals.fused.layout import Layout
+from enco.conditionals.fused.present import PresentPart
 from enco.conditionals.fused.random import new_streams
 from enco.conditionals.fused.rows import TrainingRows
 from enco.conditionals.fused.training import center_tables, fit_variable
@@ -198,19 +199,25 @@ class FusedConditionals:
         settings = self.settings
         block, hidden, out_row, n_out, gaussian, table_row, numeric = self._network(j)
         segment = slice(self.layout.start[j], self.layout.start[j + 1])
-        parts = [(part.table(self._columns), *part.free(j)) for part in self._training]
-        x, y = self._gather_all([(table, train) for table, train, _ in parts], j)
-        x_held, y_held = self._gather_all([(table, held) for table, _, held in parts], j)
-        batch = min(settings.batch, len(x))
         pairs = threshold[self.candidates.pairs_into(j)]
+        possible = pairs > 0
+        part = PresentPart.of(possible, table_row, out_row, len(block) // hidden, hidden)
+        changed = [state[part.place] for state in (block, self.first[segment], self.second[segment])]
+        rows = [(rows.table(self._columns), *rows.free(j)) for rows in self._training]
+        x, y = self._gather_all([(table, train) for table, train, _ in rows], j, possible)
+        x_held, y_held = self._gather_all([(table, held) for table, _, held in rows], j, possible)
+        batch = min(settings.batch, len(x))
         report: tuple[float, int] = fit_variable(
-            block, self.first[segment], self.second[segment], np.empty_like(block), np.zeros_like(block), hidden,
-            out_row, n_out, gaussian, table_row, numeric, x, y, x_held, y_held, pairs, self.streams[j : j + 1],
+            *changed, np.empty_like(changed[0]), np.zeros_like(changed[0]), hidden, part.out_row, n_out, gaussian,
+            part.table_row, numeric[possible], x, y, x_held, y_held, pairs[possible], self.streams[j : j + 1],
             self.counters[j : j + 1], steps, batch, settings.learning_rate, settings.weight_decay, settings.check_every,
             settings.patience,
         )  # fmt: skip
         if not gaussian:
-            center_tables(block.reshape(-1, hidden), out_row, table_row, numeric, x, pairs)
+            weights = changed[0].reshape(-1, hidden)
+            center_tables(weights, part.out_row, part.table_row, numeric[possible], x, pairs[possible])
+        for state, new in zip((block, self.first[segment], self.second[segment]), changed, strict=True):
+            state[part.place] = new
         return report
 
     def _network(self, j: int) -> tuple[Any, ...]:
@@ -224,8 +231,11 @@ class FusedConditionals:
     def _table(self, regime: Regime) -> Table:
         return self._columns._replace(codes=regime.codes, reals=regime.reals)
 
-    def _gather(self, table: Table, rows: NDArray[np.int64], j: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        parents = self.candidates.cause[self.candidates.pairs_into(j)]
+    def _gather(
+        self, table: Table, rows: NDArray[np.int64], j: int, some: NDArray[np.bool_] | slice = slice(None)
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Values of the candidate parents of j, or of some, and of j itself."""
+        parents = self.candidates.cause[self.candidates.pairs_into(j)][some]
         x = np.empty((len(rows), len(parents)), np.float32)
         y = np.empty((len(rows), 1), np.float32)
         gather(table, rows, parents, x)
@@ -233,9 +243,9 @@ class FusedConditionals:
         return x, y[:, 0]
 
     def _gather_all(
-        self, parts: list[tuple[Table, NDArray[np.int64]]], j: int
+        self, parts: list[tuple[Table, NDArray[np.int64]]], j: int, some: NDArray[np.bool_]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        blocks = [self._gather(table, rows, j) for table, rows in parts]
+        blocks = [self._gather(table, rows, j, some) for table, rows in parts]
         if len(blocks) == 1:  # observational rows alone, in every stage but refinement: no second copy
             return blocks[0]
         return np.concatenate([x for x, _ in blocks]), np.concatenate([y for _, y in blocks])

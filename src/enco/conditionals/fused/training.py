@@ -25,6 +25,7 @@ from enco.conditionals.fused.vector_math import FAST
 __all__ = ["activate", "adam", "block_loss", "center_tables", "fit_variable"]
 
 f32 = np.float32
+CERTAIN = np.uint64(1 << 32)  # threshold of an edge that is always present
 BLOCK = 128  # rows per pass; the buffers of one pass fit the first two cache levels
 
 
@@ -148,6 +149,9 @@ def fit_variable(
     a = np.zeros((batch + 1, hidden), np.float32)
     logits = np.zeros((n_out, batch + 1), np.float32)
     loss = np.empty(batch, np.float32)
+    # Parents that are certain need no draws: two sets of parents, one larger by one, then train on the same batches.
+    certain = threshold.min() >= CERTAIN if n_parents else True
+    present[:] = 1
     # The same graphs at every check of this stage: differences between checks are then differences of weights.
     held_stream = np.empty(1, np.uint64)
     held_state = next_bits(stream)
@@ -164,7 +168,8 @@ def fit_variable(
             y_batch[r] = y[row]
             for c in range(n_parents):
                 x_batch[r, c] = x[row, c]
-        sample_present(stream, threshold, present, batch)
+        if not certain:
+            sample_present(stream, threshold, present, batch)
         sample_hidden(weights, table_row, numeric, x_batch, present, h, batch)
         activate(h, a, batch)
         outputs(a, out_w, out_b, logits, batch)

@@ -11,7 +11,7 @@ from enco.cli import main
 from enco.data import InterventionalData
 from enco.fitting.confounding import Dependence
 from enco.fitting.loop import Discovery
-from enco.fitting.tables import determined
+from enco.fitting.tables import Tables
 from enco.knowledge import Knowledge
 from enco.result import Result
 from enco.settings import Settings
@@ -199,5 +199,5 @@ def test_functions_are_told_from_distributions():
     truth = scm.observed_adjacency
     inner = truth.any(axis=0) & truth.any(axis=1)
     assert inner.any()
-    assert determined(data, truth, np.arange(8)).tolist() == inner.tolist()
-    assert not determined(data, np.zeros((8, 8), bool), np.arange(8)).any()
+    assert Tables.of(data, truth, np.arange(8)).determined.tolist() == inner.tolist()
+    assert not Tables.of(data, np.zeros((8, 8), bool), np.arange(8)).determined.any()

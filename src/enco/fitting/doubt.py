@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enco.data import InterventionalData
-from enco.fitting.tables import determined, learnable
+from enco.fitting.tables import Tables
 
 __all__ = ["doubt"]
 
@@ -37,8 +37,7 @@ def doubt(
     >>> doubt(data, np.array([[0, 1, 1], [0, 0, 0], [0, 0, 0]], bool), np.arange(3), sparsity=0.02)
     array([0. ,  inf, 0.2])
     """
-    functions = determined(data, graph, column)
+    tables = Tables.of(data, graph, column)
     # Children of a function of other variables may seem to be children of those.
-    imprecise = (data.n_levels[column] == 0) | functions | graph[functions].any(axis=0)
-    few = learnable(data, graph, column)
-    return np.where(imprecise, np.inf, few * max(DOUBTED, DOUBTED_COSTS * sparsity))
+    imprecise = (data.n_levels[column] == 0) | tables.determined | graph[tables.determined].any(axis=0)
+    return np.where(imprecise, np.inf, tables.learnable * max(DOUBTED, DOUBTED_COSTS * sparsity))

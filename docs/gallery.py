@@ -17,7 +17,7 @@ FIGURES = {
     "probabilities": [],
     "orientation-matrix": [],
     "orientation": [],
-    "learning": [],
+    "learning": ["truth"],
     "precision-recall": ["truth"],
     "interventions": ["data"],
 }
@@ -36,6 +36,15 @@ def main(folder: Path) -> None:
         result.plot(kind, **{name: given[name] for name in names}).figure.savefig(folder / f"{kind}.png", dpi=110)
         plt.close("all")
     result.report(folder / "report.html", overwrite=True, title="An example", **given)
+    confounded(folder / "confounders.png")
+
+
+def confounded(picture: Path) -> None:
+    """Draw the scores of a graph with two latent confounders."""
+    rng = np.random.default_rng(2)
+    data = simulate.categorical("random", 10, rng, edge_probability=0.2, latents=2).dataset(3000, 200, rng=rng)
+    ENCO(random_state=0, latent=True).fit(data).result_.plot("confounders").figure.savefig(picture, dpi=110)
+    plt.close("all")
 
 
 if __name__ == "__main__":

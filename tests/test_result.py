@@ -8,9 +8,11 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 
+from enco import simulate
 from enco._evidence import Evidence
+from enco._example import small_result
 from enco.data import InterventionalData
-from enco.errors import EncoError, FileFormatError
+from enco.errors import EncoError, FileFormatError, SettingsError
 from enco.fitting.loop import Discovery, EpochRecord
 from enco.fitting.refine import Move
 from enco.io import read_graph
@@ -280,7 +282,7 @@ def test_save_and_load(tmp_path):
         "history.csv",
         "parameters.npz",
     ]
-    for key in ("adjacency", "adjacency_raw", "gamma", "theta", "edge_probability"):
+    for key in ("adjacency", "adjacency_raw", "gamma", "theta", "edge_probability", "edge_epochs"):
         assert np.array_equal(getattr(before, key), getattr(after, key))
         assert getattr(before, key).dtype == getattr(after, key).dtype
     for key in ("variables", "order", "order_report", "settings", "seed", "seconds", "version"):
@@ -309,7 +311,7 @@ def test_what_the_files_hold(tmp_path):
     pd.testing.assert_frame_equal(edges, result.to_frame(), check_exact=True)
     assert pd.read_csv(tmp_path / "history.csv")["held_out_loss"].tolist() == [1 / 3]
     with np.load(tmp_path / "parameters.npz", allow_pickle=False) as arrays:
-        assert set(arrays) == {"gamma", "theta", "regimes", "rows", "orientation_rows"}
+        assert set(arrays) == {"gamma", "theta", "regimes", "rows", "orientation_rows", "edge_epochs"}
 
 
 def test_a_result_is_replaced_only_when_allowed(tmp_path):
@@ -375,4 +377,34 @@ def test_a_matrix_that_does_not_fit(tmp_path, adjacency):
     with pytest.raises(
         FileFormatError, match=r"'adjacency' must be a matrix with one row and column per variable \(4\)"
     ):
+        Result.load(tmp_path)
+
+
+# Edges after each epoch
+
+
+def test_the_edges_of_every_epoch_are_those_of_the_history(tmp_path):
+    rng = np.random.default_rng(0)
+    data = simulate.categorical("chain", 5, rng, categories=3).dataset(300, 40, rng=rng)
+    fit = Discovery(data, settings=Settings(max_epochs=10, settled_epochs=10, fit_steps=20, graph_steps=10))
+    fit.run()
+    result = Result.from_discovery(fit, data, seconds=0.0, seed=0)
+    assert len(result.history) == 10  # more than the bits of a byte
+    result.save(tmp_path)
+    for each in (result, Result.load(tmp_path)):
+        after = [each.edges_after(epoch) for epoch in range(1, 11)]
+        assert [int(edges.sum()) for edges in after] == result.history["edges"].tolist()
+        assert np.array_equal(after[-1], result.adjacency_raw == 1)
+    for epoch in (0, 11):
+        with pytest.raises(SettingsError, match=f"after epoch {epoch}"):
+            result.edges_after(epoch)
+
+
+@pytest.mark.parametrize("damaged", [np.zeros((2, 3, 3)), np.zeros((0, 3, 3), np.uint8), np.zeros((1, 3, 2), np.uint8)])
+def test_a_damaged_record_of_epochs(tmp_path, damaged):
+    result = small_result()
+    result.save(tmp_path)
+    with np.load(tmp_path / "parameters.npz") as arrays:
+        np.savez(tmp_path / "parameters.npz", **{**arrays, "edge_epochs": damaged})
+    with pytest.raises(FileFormatError, match="edge_epochs"):
         Result.load(tmp_path)

@@ -53,4 +53,6 @@ def small_result() -> Result:
             }
         ),
         settings={"sparsity": 0.004, "max_epochs": 12},
+        # After epoch 2 also A -> C; a bit per epoch, the first one lowest.
+        edge_epochs=np.array([[[0, 6, 2], [0, 0, 6], [0, 0, 0]]], np.uint8),
     )

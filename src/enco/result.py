@@ -17,7 +17,7 @@ from enco._ordering import mirrored, report_of_moves, report_of_order, with_firm
 from enco._result_files import check_graph, read_folder, write_folder
 from enco._version import __version__
 from enco.data import InterventionalData
-from enco.errors import FileFormatError
+from enco.errors import FileFormatError, SettingsError
 from enco.fitting.loop import Discovery, EpochRecord, Progress
 from enco.graphs.dag import topological_order
 from enco.graphs.order import acyclic
@@ -43,6 +43,7 @@ _GRAPH_KEYS = (
 _EPOCH = [entry.name for entry in fields(EpochRecord)]
 _ARRAYS = ("gamma", "theta", "regimes", "rows", "orientation_rows")
 _LATENT = ("confounder_scores", "lc_scores")  # there if the fit was asked for confounders
+_EPOCHS = "edge_epochs"  # there if a fit has epochs
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -80,6 +81,8 @@ class Result:
         None if the fit was not asked for confounders (``latent``). See `enco.fitting.confounding`.
     lc_scores : float64 [N, N] or None
         The paper's score lc of the same pairs, from gamma alone.
+    edge_epochs : uint8 [epochs / 8, N, N] or None
+        Which pairs were edges after each epoch, a bit each; see `edges_after`.
     """
 
     variables: tuple[str, ...]
@@ -98,6 +101,7 @@ class Result:
     version: str = __version__
     confounder_scores: Floats | None = None
     lc_scores: Floats | None = None
+    edge_epochs: Edges | None = None
 
     @classmethod
     def from_discovery(
@@ -173,6 +177,7 @@ class Result:
             seconds=seconds + time.perf_counter() - began,
             confounder_scores=None if scores is None else scores[to_columns],
             lc_scores=lc[to_columns] if latent else None,
+            edge_epochs=np.stack([pairs.dense(row)[to_columns] for row in discovery.edge_epochs]).astype(np.uint8),
         )
 
     @classmethod
@@ -355,6 +360,22 @@ class Result:
 
         write_report(path, self, **options)
 
+    def edges_after(self, epoch: int) -> NDArray[np.bool_]:
+        """Return what gamma and theta said after an epoch, counted from 1, before order step and refinement, [N, N].
+
+        Examples
+        --------
+        >>> from enco._example import small_result
+        >>> result = small_result()
+        >>> [int(result.edges_after(epoch).sum()) for epoch in result.history["epoch"]] == list(result.history["edges"])
+        True
+        """
+        if self.edge_epochs is None or not 1 <= epoch <= len(self.history):
+            raise SettingsError(f"the result holds no record of the edges after epoch {epoch}")
+        which, bit = divmod(epoch - 1, 8)
+        after: NDArray[np.bool_] = (self.edge_epochs[which] >> np.uint8(bit) & 1).astype(bool)
+        return after
+
     def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write a folder with `graph.json`, `edges.csv`, `history.csv` and `parameters.npz`, each atomically.
 
@@ -406,7 +427,7 @@ class Result:
             "rows": self.evidence.rows,
             "orientation_rows": self.evidence.orientation_rows,
         }
-        parameters |= {name: scores for name in _LATENT if (scores := getattr(self, name)) is not None}
+        parameters |= {name: values for name in (*_LATENT, _EPOCHS) if (values := getattr(self, name)) is not None}
         write_folder(
             folder,
             content,
@@ -427,14 +448,17 @@ class Result:
             ...
         enco.errors.FileFormatError: nowhere: there is no such folder
         """
-        content, history, arrays = read_folder(folder, _GRAPH_KEYS, _ARRAYS, optional=_LATENT)
+        content, history, arrays = read_folder(folder, _GRAPH_KEYS, _ARRAYS, optional=(*_LATENT, _EPOCHS))
         check_graph(folder, content)
         n = len(content["variables"])
         for key in ("adjacency", "adjacency_raw"):
             arrays[key] = _binary(content[key])
         for key, array in arrays.items():
-            if array.shape != (n, n):
+            if array.shape[key == _EPOCHS :] != (n, n):
                 raise FileFormatError(f"{folder}: {key!r} must be a matrix with one row and column per variable ({n})")
+        epochs = arrays.get(_EPOCHS)
+        if epochs is not None and (epochs.dtype != np.uint8 or 8 * len(epochs) < len(history)):
+            raise FileFormatError(f"{folder}: {_EPOCHS!r} must hold a bit for every epoch ({len(history)}) and pair")
         topological_order(arrays["adjacency"])  # names a cycle, if somebody has put one there
         return cls(
             variables=tuple(content["variables"]),
@@ -451,7 +475,7 @@ class Result:
             seed=content["seed"],
             seconds=content["seconds"],
             version=content["version"],
-            **{name: arrays[name] for name in _LATENT if name in arrays},
+            **{name: arrays[name] for name in (*_LATENT, _EPOCHS) if name in arrays},
         )
 
     def __repr__(self) -> str:

@@ -53,7 +53,7 @@ def test_help_names_every_kind(capsys):
         (["result", "--out", "no/a.png"], "the folder"),
         (["result", "--out", "a.png", "--kind", "pie"], "there is no figure 'pie': choose from graph,"),
         (["result", "--out", "a.png", "--kind", "interventions"], "needs the data (data=..., --data FILE)"),
-        (["result", "--out", "a.png", "--kind", "learning", "--truth", "truth.csv"], "has no use for truth"),
+        (["result", "--out", "a.png", "--kind", "existence", "--truth", "truth.csv"], "has no use for truth"),
         (["result", "--out", "a.png", "--truth", "no.csv"], "no.csv: there is no such file"),
     ],
 )

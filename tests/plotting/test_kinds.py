@@ -4,6 +4,8 @@ import matplotlib
 
 matplotlib.use("Agg")
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
@@ -79,6 +81,22 @@ def test_learning_curves_show_the_history():
     assert loss.lines[0].get_ydata().tolist() == [1.1, 0.9, 0.8]
 
 
+def test_learning_curves_show_precision_and_recall_given_the_truth():
+    """A -> B and B -> C are true: no edge, then both and A -> C, then both."""
+    ax = draw_learning_curves(small_result(), small_result().adjacency)
+    precision, recall = next(axes for axes in ax.figure.axes if axes is not ax).lines
+    assert [line.get_label() for line in (precision, recall)] == ["precision", "recall"]
+    assert precision.get_ydata()[1:].tolist() == [pytest.approx(2 / 3), 1.0]
+    assert recall.get_ydata().tolist() == [0.0, 1.0, 1.0]
+
+
+def test_learning_curves_without_a_record_of_edges_have_no_precision():
+    bare = replace(small_result(), edge_epochs=None)
+    draw_learning_curves(bare)
+    with pytest.raises(SettingsError, match="no record of the edges after epoch 1"):
+        draw_learning_curves(bare, small_result().adjacency)
+
+
 def test_orientations_least_sure_first_and_distant_ones_open():
     ax = draw_orientation(small_result())
     near, distant = ax.collections[1:]
@@ -124,7 +142,7 @@ def test_names_are_not_mathematics():
         (SettingsError, "there is no figure 'pie'", lambda r: r.plot("pie")),
         (SettingsError, "needs the true graph", lambda r: r.plot("precision-recall")),
         (SettingsError, "needs the data", lambda r: r.plot("interventions")),
-        (SettingsError, "has no use for truth", lambda r: r.plot("learning", truth=TRUTH)),
+        (SettingsError, "has no use for truth", lambda r: r.plot("existence", truth=TRUTH)),
         (SettingsError, "there is no matrix", lambda r: draw_probabilities(r, "gamma")),
         (SettingsError, "did not look for latent", lambda r: r.plot("confounders")),
         (GraphError, "the true graph has 2 variables", lambda r: r.plot("precision-recall", truth=np.zeros((2, 2)))),

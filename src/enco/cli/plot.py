@@ -44,6 +44,7 @@ def plot(
       enco plot result --out graph.png
       enco plot result --truth data.npz --out compared.svg
       enco plot result --kind probabilities --out probabilities.png
+      enco plot result --kind learning --truth data.npz --out learning.png
       enco plot result --kind interventions --data data.npz --out effects.pdf
     """  # noqa: D301 - a real backspace keeps the lines of the paragraph apart
     from enco.errors import EncoError

@@ -151,6 +151,8 @@ class Discovery:
             rng=self.rng,
         )
         self.history: list[EpochRecord] = []
+        # Which pairs were edges after each epoch, [epochs / 8, P]: bit e % 8 of row e // 8 for epoch e, from 0.
+        self.edge_epochs = np.zeros((-(-settings.max_epochs // 8), self.candidates.n_pairs), np.uint8)
         _log.info("%s, %d candidate pairs, seed %d", type(self.model).__name__, self.candidates.n_pairs, seed)
         _log.debug("%s", settings)
 
@@ -171,6 +173,7 @@ class Discovery:
             before = self.decisions()
             report = self._fit_distributions(on_progress)
             self._fit_graph(on_progress)
+            self.edge_epochs[self.epoch // 8] |= self.decisions().astype(np.uint8) << np.uint8(self.epoch % 8)
             self.history.append(self._record(before, report))
             _log.info("%s", self.history[-1])
             on_epoch(self)
@@ -236,6 +239,7 @@ class Discovery:
         return {
             **{f"parameters.{name}": value for name, value in self.parameters.state().items()},
             **{f"model.{name}": value for name, value in self.model.state().items()},
+            "edge_epochs": self.edge_epochs.copy(),
             "rng": np.array(json.dumps(self.rng.bit_generator.state)),
             "history": np.array(json.dumps([asdict(record) for record in self.history])),
         }
@@ -244,6 +248,7 @@ class Discovery:
         """Continue from what `state` returned for the same data, settings, knowledge and seed."""
         self.parameters.restore(_part(state, "parameters."))
         self.model.restore(_part(state, "model."))
+        self.edge_epochs[:] = state["edge_epochs"]
         self.rng.bit_generator.state = json.loads(str(state["rng"]))
         self.history[:] = [EpochRecord(**record) for record in json.loads(str(state["history"]))]
 

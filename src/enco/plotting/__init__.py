@@ -3,7 +3,7 @@
 ========================  ===================================================================
 `draw_graph`              the graph in layers, compared with a true one if there is one
 `draw_probabilities`      matrix of edge probabilities, existence or orientation
-`draw_learning_curves`    edges, undecided pairs and held-out loss after every epoch
+`draw_learning_curves`    edges, undecided pairs and held-out loss after every epoch, or precision and recall
 `draw_precision_recall`   precision and recall for every threshold, given the true graph
 `draw_orientation`        how sure the direction of each edge is
 `draw_confounder_scores`  how surely pairs share a cause that was not measured
@@ -53,7 +53,7 @@ KINDS: dict[str, Callable[..., Axes]] = {
 }
 """Every figure by the name it has on the command line."""
 
-_TAKES = {"graph": "truth", "precision-recall": "truth", "interventions": "data"}
+_TAKES = {"graph": "truth", "learning": "truth", "precision-recall": "truth", "interventions": "data"}
 _NEEDS = {"precision-recall", "interventions"}
 
 
@@ -73,7 +73,7 @@ def draw(
     kind : str
         A key of `KINDS`.
     truth : array [N, N], optional
-        The true graph, row = cause; for "graph", and needed for "precision-recall".
+        The true graph, row = cause; for "graph" and "learning", and needed for "precision-recall".
     data : InterventionalData, optional
         What the graph was learned from; needed for "interventions".
     ax : matplotlib.axes.Axes, optional

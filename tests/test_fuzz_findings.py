@@ -2,6 +2,7 @@
 
 import io
 import json
+import subprocess
 import zipfile
 
 import h5py
@@ -37,6 +38,23 @@ def test_npz_with_a_header_that_does_not_end(tmp_path):
         archive.writestr("data_obs.npy", stream.getvalue().replace(b"}", b"("))
     with pytest.raises(FileFormatError, match=r"the array 'data_obs' cannot be read"):
         read_data(tmp_path / "data.npz")
+
+
+@pytest.mark.parametrize("how", ["ends the process", "takes for ever"])
+def test_h5ad_with_texts_that_cannot_be_read(tmp_path, how, monkeypatch):
+    """HDF5 died, or never came back, where a text pointed out of the file: another process looks first."""
+    path = tmp_path / "data.h5ad"
+    write_data(DATA, path)
+    assert read_data(path) == DATA
+
+    def look(command, **options):
+        if how == "takes for ever":
+            raise subprocess.TimeoutExpired(command, options["timeout"])
+        return subprocess.CompletedProcess(command, -11)
+
+    monkeypatch.setattr(subprocess, "run", look)
+    with pytest.raises(FileFormatError, match=r"data\.h5ad: this h5ad file is damaged: copy it again"):
+        read_data(path)
 
 
 def test_h5ad_with_an_array_larger_than_its_file_can_hold(tmp_path):

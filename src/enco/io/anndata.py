@@ -8,6 +8,8 @@ here hold level indices in the columns of categorical variables, and a JSON reco
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -34,6 +36,7 @@ __all__ = ["anndata_from_data", "data_from_anndata", "read_h5ad", "write_h5ad"]
 
 _KEY = "enco"
 _SPARE_BYTES = 1 << 29  # for the libraries themselves
+_PROBE_SECONDS, _PROBE_BYTES_PER_SECOND = 15.0, 1e7  # far more than reading the texts of an intact file takes
 _LARGEST_RATIO = 1_100  # deflate cannot shrink anything by more than a factor of about 1,032
 
 
@@ -143,6 +146,7 @@ def read_h5ad(
     """
     source = existing_file(path)
     anndata = _anndata("reading h5ad files")
+    _survive(source)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about old file versions and repeated names, which are checked here
@@ -180,6 +184,18 @@ def write_h5ad(
     adata = anndata_from_data(data, target, control=control, separator=separator)
     with atomic_file(path, overwrite=overwrite) as temporary:
         adata.write_h5ad(temporary)
+
+
+def _survive(source: Path) -> None:
+    """Refuse a file that ends or holds up whoever reads its texts: HDF5 does not check where they point to."""
+    command = [sys.executable, "-P", str(Path(__file__).with_name("_hdf5_probe.py")), str(source)]
+    seconds = _PROBE_SECONDS + source.stat().st_size / _PROBE_BYTES_PER_SECOND
+    try:
+        damaged = subprocess.run(command, capture_output=True, timeout=seconds, check=False).returncode < 0
+    except subprocess.TimeoutExpired:
+        damaged = True
+    if damaged:
+        raise FileFormatError(f"{source}: this h5ad file is damaged: copy it again")
 
 
 def _claimed_bytes(source: Path) -> int:

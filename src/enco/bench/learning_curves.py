@@ -43,8 +43,7 @@ def measure_curve(
     curve: list[Record] = []
 
     def judge(fit: Discovery) -> None:
-        pairs, parameters = fit.candidates, fit.parameters
-        found = pairs.dense(((parameters.gamma > 0) & (parameters.theta > 0)).astype(float)) > 0
+        found = fit.candidates.dense(fit.decisions().astype(float)) > 0
         scores = edge_scores(found, true)
         curve.append({"epoch": fit.epoch, "recall": scores.recall, "precision": scores.precision})
 

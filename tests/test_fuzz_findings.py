@@ -16,6 +16,7 @@ from enco.data import InterventionalData
 from enco.errors import FileFormatError
 from enco.fitting.loop import Discovery
 from enco.io import read_data, write_data
+from enco.io._archive import Archive
 from enco.result import Result
 from enco.settings import Settings
 
@@ -38,6 +39,14 @@ def test_npz_with_a_header_that_does_not_end(tmp_path):
         archive.writestr("data_obs.npy", stream.getvalue().replace(b"}", b"("))
     with pytest.raises(FileFormatError, match=r"the array 'data_obs' cannot be read"):
         read_data(tmp_path / "data.npz")
+
+
+def test_npz_with_a_name_that_is_no_text(tmp_path):
+    names = np.array(["a", "b", "c"])
+    names.view(np.uint32)[1] = 0x7FFFFFFF
+    np.savez(tmp_path / "data.npz", data_obs=np.eye(3), names=names)
+    with Archive(tmp_path / "data.npz") as archive, pytest.raises(FileFormatError, match="no characters"):
+        archive.array("names")
 
 
 @pytest.mark.parametrize("how", ["ends the process", "takes for ever"])

@@ -10,6 +10,7 @@ import lzma
 import math
 import os
 import struct
+import sys
 import warnings
 import zipfile
 import zlib
@@ -132,7 +133,12 @@ class Archive:
         """Read one small array whole."""
         member = self.member(key)
         with self._stream(member) as stream, self._naming(key):
-            flat = np.frombuffer(stream.read(), dtype=member.dtype)
+            content = stream.read()
+            flat = np.frombuffer(content, dtype=member.dtype)
+            if member.dtype.kind == "U":  # NumPy takes any number for a character; Python then fails in odd places
+                letters = np.frombuffer(content, dtype=np.dtype(np.uint32).newbyteorder(member.dtype.byteorder))
+                if letters.max(initial=0) > sys.maxunicode:
+                    raise ValueError("a text holds numbers that are no characters")
             return flat.reshape(member.shape, order="F" if member.fortran else "C")
 
     def row_blocks(self, member: Member) -> Iterator[tuple[int, NDArray[Any]]]:

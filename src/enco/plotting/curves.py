@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -48,9 +46,8 @@ def draw_learning_curves(result: Result, truth: ArrayLike | None = None, ax: Axe
         raise SettingsError("the result holds no record of its epochs, so there are no learning curves to draw")
     scores = None if truth is None else _scores_by_epoch(result, truth)
     ax = start_axes(ax, 6.5, 3.8)
-    style: dict[str, Any] = {"markersize": 4}
-    ax.plot(history["epoch"], history["edges"], color=ACCENT, marker="o", label="edges", **style)
-    ax.plot(history["epoch"], history["undecided"], "s--", color=WARNING, label="undecided pairs", **style)
+    ax.plot(history["epoch"], history["edges"], color=ACCENT, marker="o", markersize=4, label="edges")
+    ax.plot(history["epoch"], history["undecided"], "s--", color=WARNING, markersize=4, label="undecided pairs")
     ax.set(xlabel="epoch", ylabel="count", ylim=(0, None))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     right = ax.twinx()

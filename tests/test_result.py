@@ -14,7 +14,7 @@ from enco._example import small_result
 from enco.data import InterventionalData
 from enco.errors import EncoError, FileFormatError, SettingsError
 from enco.fitting.loop import Discovery, EpochRecord
-from enco.fitting.refine import Move
+from enco.fitting.moves import Move
 from enco.io import read_graph
 from enco.knowledge import Knowledge
 from enco.result import Result

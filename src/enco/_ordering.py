@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enco.candidates import Candidates
-from enco.fitting.refine import Move
+from enco.fitting.moves import Move
 from enco.graphs.order import AcyclicResult
 from enco.knowledge import REQUIRED
 

@@ -18,7 +18,8 @@ from enco.data import Regime
 from enco.fitting import refine as module
 from enco.fitting.graph import GraphFitting
 from enco.fitting.loop import Discovery
-from enco.fitting.refine import Move, refine
+from enco.fitting.moves import Move
+from enco.fitting.refine import refine
 from enco.fitting.scoring import ANNEALING, USUAL, CrossFit, unusual_presence
 from enco.graphs import is_acyclic
 from enco.metrics import evaluate

@@ -1,10 +1,8 @@
 """Properties of tables, by counting."""
 
 import numpy as np
-import pytest
 
 from enco.data import InterventionalData, Regime, Variable
-from enco.fitting import tables
 from enco.fitting.tables import Tables
 
 EDGES = np.array([[0, 0, 1], [0, 0, 1], [0, 0, 0]], bool)
@@ -37,13 +35,3 @@ def test_columns_may_come_in_any_order():
     turned = np.array([2, 0, 1])
     graph = EDGES[np.ix_(turned, turned)]
     assert Tables.of(make_data(500), graph, turned).determined.tolist() == [True, False, False]
-
-
-@pytest.mark.parametrize("largest", [1 << 62, 5])
-def test_configurations_are_numbered_even_if_there_could_be_more_than_numbers(largest, monkeypatch):
-    monkeypatch.setattr(tables, "_LARGEST", largest)
-    rows = np.random.default_rng(0).integers(3, size=(400, 5))
-    number = tables._configurations(rows, np.full(5, 3))
-    same = (rows[:, None] == rows[None]).all(axis=2)
-    assert ((number[:, None] == number[None]) == same).all()
-    assert sorted(set(number.tolist())) == list(range(len(np.unique(rows, axis=0))))

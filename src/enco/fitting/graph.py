@@ -10,7 +10,9 @@ from enco.confounders import scorable
 from enco.data import Regime
 from enco.estimators import ESTIMATORS, gamma_gradient, theta_gradient
 from enco.fitting.confounding import confounding
-from enco.fitting.refine import Move, refine
+from enco.fitting.counts import Counts
+from enco.fitting.moves import Move
+from enco.fitting.refine import refine
 from enco.fitting.scoring import CrossFit
 from enco.parameters import EdgeParameters
 from enco.settings import Settings
@@ -111,6 +113,7 @@ class GraphFitting:
         self,
         adjacency: NDArray[np.bool_],
         doubt: Callable[[NDArray[np.bool_]], Floats],
+        counts: Callable[[], Counts] | None = None,
         confounded: NDArray[np.bool_] | None = None,
         on_progress: Callable[[float], None] = lambda fraction: None,
     ) -> tuple[NDArray[np.bool_], list[Move]]:
@@ -123,6 +126,7 @@ class GraphFitting:
             regimes=self.regimes,
             movable=~closed & ~against,
             doubt=doubt,
+            counts=counts,
             settings=self.settings,
             on_progress=on_progress,
         )

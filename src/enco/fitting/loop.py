@@ -39,11 +39,12 @@ from enco.conditionals.torch import NetworkFactory
 from enco.confounders import SplitEdgeParameters, confounder_scores
 from enco.data import InterventionalData, Regime
 from enco.errors import DataError
+from enco.fitting.counts import Counts
 from enco.fitting.doubt import doubt
 from enco.fitting.engines import make_model
 from enco.fitting.graph import GraphFitting
 from enco.fitting.memory import check_memory
-from enco.fitting.refine import Move
+from enco.fitting.moves import Move
 from enco.knowledge import Knowledge
 from enco.parameters import EdgeParameters
 from enco.screening import Screening, rule_for, screen
@@ -205,6 +206,7 @@ class Discovery:
         refined, moves = self.graph_fitting.refine(
             adjacency,
             lambda graph: doubt(self._data, graph, self.column, self.settings.sparsity),
+            lambda: Counts.of(self._data, self.column),
             confounded,
             lambda fraction: on_progress(self._progress("refinement", fraction)),
         )

@@ -15,13 +15,13 @@ some precision; where a *continuous* variable is pushed out of the range that mo
 useless parent to seem useful. The same happens where a variable is a *function* of its parents: a network that has not
 learned the function quite is glad of every hint at the parents, and its children's networks are glad of its parents. To
 a lesser degree it happens wherever the parents have few configurations and an intervention makes rare ones common. So
-in the end the parents of such variables are challenged: networks trained for exactly these parents, with and without
-the one, decide. Variables of many parents with many levels are left alone. Their tables cannot be learned cell by cell,
-and networks that know many parent sets, which hardly overfit, are the better judges.
+in the end the parents of such variables are challenged. Where all are categorical, tables of counts decide
+(`enco.fitting.recount`), which also add a parent that networks have overlooked. Elsewhere, networks trained for exactly
+these parents decide, with and without the one. Variables of many parents with many levels are left alone. Their tables
+cannot be learned cell by cell, and networks that know many parent sets, which hardly overfit, are the better judges.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,23 +29,17 @@ from numpy.typing import NDArray
 from enco.candidates import Candidates
 from enco.conditionals.base import ConditionalModel
 from enco.data import Regime
+from enco.fitting.counts import Counts
+from enco.fitting.moves import Move
+from enco.fitting.recount import Recount
 from enco.fitting.scoring import CrossFit, part_of
 from enco.graphs.dag import has_path
 from enco.settings import Settings
 
-__all__ = ["Move", "refine"]
+__all__ = ["refine"]
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-
-
-@dataclass(frozen=True, order=True)
-class Move:
-    """One change of the graph; the lower its cost, the better."""
-
-    cost: float  # change of the objective, nats
-    kind: str  # "add", "delete" or "reverse"
-    pair: int  # the edge as it is in the graph before the move, or the one to add
 
 
 def refine(
@@ -55,6 +49,7 @@ def refine(
     regimes: Sequence[Regime],
     movable: Mask,
     doubt: Callable[[Mask], Floats],
+    counts: Callable[[], Counts] | None = None,
     settings: Settings,
     on_progress: Callable[[float], None] = lambda fraction: None,
 ) -> tuple[Mask, list[Move]]:
@@ -71,6 +66,8 @@ def refine(
     doubt : callable
         Says, given the graph that the search ends with, how much an edge into each variable may earn [N], in nats per
         row, and still be challenged.
+    counts : callable, optional
+        Returns the rows of categorical variables to count. Without it, networks decide everywhere.
     settings : Settings
     on_progress : callable, optional
         Called with the share of the work that is done.
@@ -86,14 +83,23 @@ def refine(
     if not settings.refine_rounds:
         return graph, done
     scores = CrossFit(model, regimes, settings)
-    price = settings.sparsity * scores.free_rows + _least_evidence(scores.pairs, adjacency, settings)
+    evidence = _least_evidence(scores.pairs, adjacency, settings)
+    price = settings.sparsity * scores.free_rows + evidence
     for k in range(settings.refine_rounds):  # the networks follow the graph
         scores.train(graph, part_of(on_progress, k, settings.refine_rounds))
         moves = list(_search(graph, scores, price, movable))
         done += moves
         if not moves:
             break
-    done += _challenge(graph, scores, price, movable & _doubtful(graph, scores, doubt(graph)))
+    doubtful = movable & _doubtful(graph, scores, doubt(graph))
+    if counts is not None:
+        counted = counts()
+        by_counting = counted.countable(graph)
+        recount = Recount(graph, scores.pairs, counted, sparsity=settings.sparsity, evidence=evidence)
+        done += recount.delete(doubtful & by_counting[scores.pairs.effect])
+        done += recount.add(movable, by_counting)
+        doubtful &= ~by_counting[scores.pairs.effect]
+    done += _challenge(graph, scores, price, doubtful)
     return graph, done
 
 

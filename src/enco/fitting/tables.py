@@ -1,12 +1,12 @@
 """What the data say about categorical variables and their parents in a graph, by counting instead of by networks."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from enco.data import InterventionalData
+from enco.fitting.counts import Counts, distinct
 
 __all__ = ["Tables"]
 
@@ -17,7 +17,6 @@ _LEAST_REPEATS = 30  # rows whose parents were seen before; fewer tell nothing
 _SHARE = 0.99  # of them must have the usual value
 _MOST_ROWS = 30_000  # of the observational and of all interventional regimes
 _ROWS_PER_CELL = 10  # that make a table learnable
-_LARGEST = 1 << 62  # number of a configuration
 
 
 @dataclass(frozen=True)
@@ -56,42 +55,14 @@ class Tables:
         (array([False,  True, False]), array([False,  True, False]))
         """
         tables = cls(np.zeros(len(graph), bool), np.zeros(len(graph), bool))
-        for effect, configuration, value in _families(data, graph, column):
-            cells = (configuration.max(initial=-1) + 1) * (data.n_levels[column[effect]] - 1)
-            tables.determined[effect] = _is_function(configuration, value)
-            tables.learnable[effect] = _ROWS_PER_CELL * cells <= len(value)
+        counts = Counts.of(data, column, _MOST_ROWS)
+        for effect in np.flatnonzero(counts.countable(graph) & graph.any(axis=0)).tolist():
+            parents = np.flatnonzero(graph[:, effect]).tolist()
+            values, _ = counts.rows(parents, effect)
+            first, configuration = distinct(values[:, :-1], counts.n_levels[parents])
+            tables.determined[effect] = _is_function(configuration, values[:, -1])
+            tables.learnable[effect] = _ROWS_PER_CELL * len(first) * (counts.n_levels[effect] - 1) <= len(values)
         return tables
-
-
-def _families(data: InterventionalData, graph: Mask, column: I64) -> Iterator[tuple[int, I64, I64]]:
-    """Yield each categorical variable with categorical parents only; per row, the number of their configuration; value.
-
-    Rows that intervene on the variable are left out. Configurations that occur are numbered from zero.
-    """
-    most = [_MOST_ROWS] + [max(1, _MOST_ROWS // max(1, len(data.interventional)))] * len(data.interventional)
-    codes = np.asfortranarray(np.concatenate([r.codes[:m] for r, m in zip(data.regimes, most, strict=True)]))
-    regime = np.repeat(np.arange(len(most)), [min(r.n_rows, m) for r, m in zip(data.regimes, most, strict=True)])
-    categorical = data.n_levels[column] > 0
-    for effect in np.flatnonzero(categorical & graph.any(axis=0)):
-        parents = np.flatnonzero(graph[:, effect])
-        if categorical[parents].all():
-            targeted = np.array([column[effect] in r.targets for r in data.regimes])
-            rows = codes[:, data.slots[column[[*parents, effect]]]][~targeted[regime]].astype(np.int64)
-            yield int(effect), _configurations(rows[:, :-1], data.n_levels[column[parents]]), rows[:, -1]
-
-
-def _configurations(rows: I64, n_levels: I64) -> I64:
-    """Give different rows different numbers, from zero."""
-    number, span = np.zeros(len(rows), np.int64), 1
-    for levels, values in zip(n_levels.tolist(), rows.T, strict=True):
-        if span * levels >= _LARGEST:
-            number, span = _renumbered(number), len(rows)
-        number, span = number * levels + values, span * levels
-    return _renumbered(number)
-
-
-def _renumbered(number: I64) -> I64:
-    return np.unique(number, return_inverse=True)[1].astype(np.int64)
 
 
 def _is_function(configuration: I64, value: I64) -> bool:

@@ -1,0 +1,121 @@
+"""Edges that tables of counts ask for, and those they do away with."""
+
+import numpy as np
+import pytest
+
+from enco.candidates import Candidates
+from enco.data import InterventionalData, Regime, Variable
+from enco.fitting import recount
+from enco.fitting.counts import Counts
+from enco.fitting.recount import Recount
+
+LEVELS = 3
+
+
+def draw(rng, rows, target=None):
+    """a -> b -> c, and d by itself; half of the values follow the cause."""
+    noise = rng.integers(LEVELS, size=(rows, 4))
+    a, b, c, d = noise.T.copy()
+    if target != 1:
+        b = np.where(rng.random(rows) < 0.5, a, b)
+    if target != 2:
+        c = np.where(rng.random(rows) < 0.5, b, c)
+    return np.column_stack([a, b, c, d]).astype(np.uint8)
+
+
+def make_counts(observational=2000, interventional=300, targets=range(4), seed=0):
+    rng = np.random.default_rng(seed)
+    variables = [Variable(name, "categorical", tuple(range(LEVELS))) for name in "abcd"]
+    drawn = [((), draw(rng, observational))] + [((k,), draw(rng, interventional, k)) for k in targets]
+    regimes = [Regime(targets, codes, np.zeros((len(codes), 0), np.float32)) for targets, codes in drawn]
+    return Counts.of(InterventionalData(variables, regimes), np.arange(4))
+
+
+TRUTH = np.zeros((4, 4), bool)
+TRUTH[0, 1] = TRUTH[1, 2] = True
+PAIRS = Candidates.all_pairs(4)
+ANY = np.ones(PAIRS.n_pairs, bool)
+ALL = np.ones(4, bool)
+
+
+def recounted(graph, counts, **options):
+    return Recount(graph, PAIRS, counts, **{"sparsity": 0.004, "evidence": 3.0, **options})
+
+
+def with_edges(*edges, base=TRUTH):
+    graph = base.copy()
+    graph[tuple(np.transpose(edges))] = True
+    return graph
+
+
+def pair_of(cause, effect):
+    return int(np.flatnonzero((PAIRS.cause == cause) & (PAIRS.effect == effect))[0])
+
+
+def test_useless_parents_leave_and_causes_stay():
+    graph = with_edges((0, 2), (3, 2), (3, 1))
+    moves = list(recounted(graph, make_counts()).delete(ANY))
+    assert (graph == TRUTH).all()
+    assert {(move.kind, move.pair) for move in moves} == {
+        ("delete", pair_of(*edge)) for edge in ((0, 2), (3, 2), (3, 1))
+    }
+    assert all(move.cost <= 0 for move in moves)
+
+
+def test_only_doubtful_edges_leave():
+    graph = with_edges((0, 2), (3, 2))
+    doubtful = ~ANY
+    doubtful[pair_of(3, 2)] = True
+    list(recounted(graph, make_counts()).delete(doubtful))
+    assert (graph == with_edges((0, 2))).all()
+
+
+def test_causes_join():
+    graph = np.zeros((4, 4), bool)
+    moves = list(recounted(graph, make_counts()).add(ANY, ALL))
+    assert (graph == TRUTH).all()
+    assert [move.kind for move in moves] == ["add", "add"]
+
+
+@pytest.mark.parametrize("closed", ["movable", "effects", "cycle", "looks", "cells", "targets"])
+def test_what_keeps_an_edge_out(closed, monkeypatch):
+    """b -> c is missing and stays so: it may not move, c is not asked about, c already leads to b, it takes too long,
+    there are too few rows for a table, or b was never a target."""
+    graph = with_edges((0, 1), base=np.zeros((4, 4), bool))
+    movable, effects, counts = ANY.copy(), ALL.copy(), make_counts()
+    if closed == "movable":
+        movable[pair_of(1, 2)] = False
+    if closed == "effects":
+        effects[2] = False
+    if closed == "cycle":
+        graph = with_edges((2, 3), (3, 1), base=graph)
+    if closed == "looks":
+        monkeypatch.setattr(recount, "MOST_LOOKS", 1000)
+    if closed == "cells":
+        monkeypatch.setattr(recount, "ROWS_PER_CELL", 1000)
+    if closed == "targets":
+        counts = make_counts(targets=[0, 2, 3])
+    before = graph.copy()
+    list(recounted(graph, counts).add(movable, effects))
+    assert not graph[1, 2]
+    if closed in ("looks", "cells"):
+        assert (graph == before).all()
+
+
+def test_interventions_speak_before_observations():
+    """Observational rows cannot tell b -> a from a -> b; under interventions on b, it does harm."""
+    forward = ANY.copy()
+    forward[pair_of(0, 1)] = False  # what would explain the dependence better
+    graph = np.zeros((4, 4), bool)
+    list(recounted(graph, make_counts(interventional=1000)).add(forward, np.array([True, False, False, False])))
+    assert not graph[1, 0]
+
+
+def test_a_weak_cause_shows_in_observational_rows():
+    """With a price that few interventional rows cannot pay; without observational rows the edge leaves."""
+    price = {"sparsity": 0.02, "evidence": 40.0}
+    few = {"interventional": 20, "seed": 1}
+    for observational, kept in ((5000, True), (10, False)):
+        graph = TRUTH.copy()
+        list(recounted(graph, make_counts(observational, **few), **price).delete(ANY))
+        assert graph[0, 1] == kept

@@ -40,7 +40,7 @@ def test_losses_are_those_of_rows_left_out(seed, strength):
         expected = ways[int(np.argmin(alone))]  # the better parent joins first
         assert family.loss([0, 1]) == pytest.approx([expected[kind == k].sum() for k in range(3)])
         last = left_out_losses(values, n_levels[-1], (0, 1), [strength] * 3)
-        assert family.loss_with([0], 1).sum() == pytest.approx(last.sum())
+        assert family.gain([0], 1).sum() == pytest.approx(alone[0] - last.sum())
     assert family.rows.tolist() == np.bincount(kind, minlength=3).tolist()
 
 
@@ -56,6 +56,17 @@ def test_a_useless_parent_earns_next_to_nothing(levels):
     kept = 0.5 + 0.5 / levels  # probability of the cause's value
     information = np.log(levels) + kept * np.log(kept) + (1 - kept) * np.log(0.5 / levels)
     assert (family.loss([]) - family.loss([0])).sum() == pytest.approx(4000 * information, rel=0.15)
+
+
+def test_a_variable_that_sums_up_the_parents_earns_nothing_beside_them():
+    """Of 400 configurations of the parents, most have few rows: their sum would help, if it were asked first."""
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(20, size=(2, 1500))
+    effect = np.where(rng.random(1500) < 0.7, (a + b) // 4, rng.integers(10, size=1500))
+    family = Family(np.column_stack([a, b, a + b, effect]), np.array([20, 20, 39, 10]), np.zeros(1500, int))
+    assert (family.loss([0, 1]) - family.loss([0, 1, 2])).sum() > 50
+    assert family.gain([0, 1], 2).sum() < 3
+    assert family.gain([2], 0).sum() < 3
 
 
 @pytest.mark.parametrize("largest", [1 << 62, 5])

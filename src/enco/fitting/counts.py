@@ -143,10 +143,14 @@ class Family:
         """
         return self._chain(frozenset(parents))[0]
 
-    def loss_with(self, parents: Iterable[int], last: int) -> Floats:
-        """Sum the losses given some parents and one more, which joins last, in nats, [3]."""
-        logs = self._joined(sorted([*parents, last]), np.exp(self._chain(frozenset(parents))[1]))
-        return self._summed(logs)
+    def gain(self, parents: Iterable[int], last: int) -> Floats:
+        """Fall of the loss by one parent more, in nats, [3].
+
+        It joins last, even if it tells more than others do. Where rows are too few for the table of all parents, a
+        variable that sums some of them up would help to smooth it; joining last, it earns only what it knows alone.
+        """
+        loss, logs = self._chain(frozenset(parents))
+        return loss - self._summed(self._joined(sorted([*parents, last]), np.exp(logs)))
 
     def _chain(self, parents: frozenset[int]) -> tuple[Floats, Floats]:
         if parents not in self._losses:

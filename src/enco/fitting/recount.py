@@ -56,8 +56,7 @@ class Recount:
             open_pairs = {parents.index(self._pairs.cause[pair]): int(pair) for pair in into}
             left = set(range(len(parents)))
             while open_pairs:
-                loss = family.loss(left)
-                worth = {k: self._worth(family, family.loss(left - {k}) - loss) for k in open_pairs}
+                worth = {k: self._worth(family, family.gain(left - {k}, k)) for k in open_pairs}
                 worst = min(open_pairs, key=lambda k: worth[k])
                 if worth[worst] > 0:
                     break
@@ -98,8 +97,7 @@ class Recount:
         if ROWS_PER_CELL * cells > len(self._counts.regime):
             return -np.inf
         family = self._counts.family([*parents, cause], effect)
-        before = range(len(parents))
-        gain = family.loss(before) - family.loss_with(before, len(parents))
+        gain = family.gain(range(len(parents)), len(parents))
         return self._worth(family, gain) if gain[2] > 0 else -np.inf
 
     def _worth(self, family: Family, gain: Floats) -> float:

@@ -18,6 +18,7 @@ __all__ = [
     "Relation",
     "ancestors",
     "check_adjacency",
+    "check_truth",
     "has_path",
     "is_acyclic",
     "relations",
@@ -74,6 +75,24 @@ def check_adjacency(adjacency: ArrayLike) -> NDArray[np.bool_]:
     loops = np.flatnonzero(np.diagonal(matrix))
     if len(loops):
         raise GraphError(f"variable {int(loops[0])} has an edge to itself; the diagonal must be zero")
+    return matrix
+
+
+def check_truth(truth: ArrayLike, n_variables: int) -> NDArray[np.bool_]:
+    """Return the true graph beside a result with so many variables, or say what is wrong with it.
+
+    Examples
+    --------
+    >>> check_truth([[0, 1], [0, 0]], n_variables=3)
+    Traceback (most recent call last):
+        ...
+    enco.errors.GraphError: the true graph has 2 variables and the result 3: give both for the same variables
+    """
+    matrix = check_adjacency(truth)
+    if len(matrix) != n_variables:
+        raise GraphError(
+            f"the true graph has {len(matrix)} variables and the result {n_variables}: give both for the same variables"
+        )
     return matrix
 
 

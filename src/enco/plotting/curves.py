@@ -9,7 +9,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
 from enco.errors import GraphError, SettingsError
-from enco.graphs.dag import check_adjacency
+from enco.graphs.dag import check_truth
 from enco.metrics import Scores, edge_scores
 from enco.plotting._axes import ACCENT, GREY, WARNING, start_axes
 from enco.result import Result
@@ -72,12 +72,7 @@ def _scores_by_epoch(result: Result, truth: ArrayLike) -> list[Scores]:
 
 
 def _checked_truth(result: Result, truth: ArrayLike) -> NDArray[np.bool_]:
-    true = check_adjacency(truth)
-    if true.shape != result.adjacency.shape:
-        raise GraphError(
-            f"the true graph has {len(true)} variables and the result {len(result.variables)}: give both for the same "
-            "variables"
-        )
+    true = check_truth(truth, len(result.variables))
     if not true.any():
         raise GraphError("the true graph has no edges, so that recall means nothing")
     return true

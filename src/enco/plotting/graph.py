@@ -12,8 +12,7 @@ from matplotlib.patches import ConnectionStyle, FancyArrowPatch
 from matplotlib.path import Path
 from numpy.typing import ArrayLike
 
-from enco.errors import GraphError
-from enco.graphs.dag import check_adjacency
+from enco.graphs.dag import check_truth
 from enco.graphs.layout import layered_layout
 from enco.result import Result
 
@@ -64,11 +63,7 @@ def draw_graph(result: Result, truth: ArrayLike | None = None, ax: Axes | None =
     ['X1', 'X2']
     """
     found = result.adjacency.astype(bool)
-    true = found if truth is None else check_adjacency(truth)
-    if true.shape != found.shape:
-        raise GraphError(
-            f"the true graph has {len(true)} variables and the result {len(found)}: give both for the same variables"
-        )
+    true = found if truth is None else check_truth(truth, len(found))
     edges = {"found": found & true, "missed": true & ~found, "false": found & ~true}
     layout = layered_layout(found)
     places = list(zip(layout.x.tolist(), (-layout.y).tolist(), strict=True))

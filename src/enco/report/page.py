@@ -19,10 +19,10 @@ from markupsafe import Markup
 from numpy.typing import ArrayLike
 
 from enco.data import InterventionalData
-from enco.errors import DataError, GraphError
-from enco.graphs.dag import check_adjacency
+from enco.errors import DataError
+from enco.graphs.dag import check_truth
 from enco.io._atomic import atomic_file
-from enco.report.content import Graph, confounders, edge_table, page_content
+from enco.report.content import confounders, edge_table, page_content
 from enco.report.curves import learning_curves
 from enco.report.words import cautions, comparison, summary
 from enco.result import Result
@@ -58,7 +58,7 @@ def render_report(
     >>> page[:15], "src=" in page
     ('<!DOCTYPE html>', False)
     """
-    true = None if truth is None else _same_size(check_adjacency(truth), result)
+    true = None if truth is None else check_truth(truth, len(result.variables))
     if data is not None and set(data.names) != set(result.variables):
         other = sorted(set(data.names) ^ set(result.variables))[0]
         raise DataError(f"the data and the result have different variables ({other!r}): give the data of this fit")
@@ -112,15 +112,6 @@ def write_report(
     with atomic_file(path, overwrite=overwrite) as temporary:
         # A name may hold half of a surrogate pair, which no encoding knows.
         temporary.write_bytes(page.encode("utf-8", "replace"))
-
-
-def _same_size(truth: Graph, result: Result) -> Graph:
-    if len(truth) != len(result.variables):
-        raise GraphError(
-            f"the true graph has {len(truth)} variables and the result {len(result.variables)}: give both for the "
-            "same variables"
-        )
-    return truth
 
 
 def _checks(report: DataReport) -> list[str]:

@@ -27,7 +27,6 @@ Mask = NDArray[np.bool_]
 
 KINDS = 3
 STRENGTHS = 4.0 ** np.arange(7)
-MOST_VALUES = 200_000_000
 LARGEST = 1 << 62  # number of a configuration
 SPARSE = 4  # possible configurations for each row, beyond which sorting the rows is faster
 
@@ -55,7 +54,7 @@ class Counts:
     targeted: Mask
 
     @classmethod
-    def of(cls, data: InterventionalData, column: I64, most_rows: int | None = None) -> "Counts":
+    def of(cls, data: InterventionalData, column: I64, most_rows: int = 100_000) -> "Counts":
         """Take the first rows of every regime.
 
         Parameters
@@ -63,11 +62,9 @@ class Counts:
         data : InterventionalData
         column : int64 [N]
             Column of the data that holds each variable.
-        most_rows : int, optional
-            Of the observational regime, and of all others together; by default, what fits into memory with ease.
+        most_rows : int
+            Of the observational regime, and of all others together.
         """
-        if most_rows is None:
-            most_rows = MOST_VALUES // max(1, data.n_variables)
         most = [most_rows] + [max(1, most_rows // max(1, len(data.interventional)))] * len(data.interventional)
         parts = [np.asarray(regime.codes[:rows]) for regime, rows in zip(data.regimes, most, strict=True)]
         return cls(
@@ -133,15 +130,15 @@ class Family:
         self._n_levels = n_levels
         self._counts = np.bincount(kind * len(first) + cell, minlength=KINDS * len(first)).reshape(KINDS, len(first))
         self._total = self._counts.sum(axis=0)
-        self._losses: dict[frozenset[int], tuple[Floats, Floats]] = {}
+        self._logs: dict[tuple[int, ...], Floats] = {(): self._joined([], np.full(len(first), 1.0 / n_levels[-1]))}
         self.rows = self._counts.sum(axis=1)
 
     def loss(self, parents: Iterable[int]) -> Floats:
         """Sum the losses of the rows of each kind given some of the parents, in nats, [3].
 
-        Parents join the table in the order in which they help most.
+        Parents join the table one by one, those first that tell most by themselves.
         """
-        return self._chain(frozenset(parents))[0]
+        return self._summed(self._chain(self._ordered(parents)))
 
     def gain(self, parents: Iterable[int], last: int) -> Floats:
         """Fall of the loss by one parent more, in nats, [3].
@@ -149,22 +146,17 @@ class Family:
         It joins last, even if it tells more than others do. Where rows are too few for the table of all parents, a
         variable that sums some of them up would help to smooth it; joining last, it earns only what it knows alone.
         """
-        loss, logs = self._chain(frozenset(parents))
-        return loss - self._summed(self._joined(sorted([*parents, last]), np.exp(logs)))
+        before = self._ordered(parents)
+        return self._summed(self._chain(before)) - self._summed(self._chain((*before, last)))
 
-    def _chain(self, parents: frozenset[int]) -> tuple[Floats, Floats]:
-        if parents not in self._losses:
-            logs = self._joined([], np.full(len(self._cells), 1.0 / self._n_levels[-1]))
-            inside, outside = list[int](), sorted(parents)
-            while outside:
-                base = np.exp(logs)
-                tried = {parent: self._joined(sorted([*inside, parent]), base) for parent in outside}
-                best = min(outside, key=lambda parent: float(self._summed(tried[parent]).sum()))
-                logs = tried[best]
-                inside.append(best)
-                outside.remove(best)
-            self._losses[parents] = self._summed(logs), logs
-        return self._losses[parents]
+    def _ordered(self, parents: Iterable[int]) -> tuple[int, ...]:
+        return tuple(sorted(parents, key=lambda parent: (self._summed(self._chain((parent,))).sum(), parent)))
+
+    def _chain(self, parents: tuple[int, ...]) -> Floats:
+        """Log-probability of the cells after these parents have joined in this order, [cells]."""
+        if parents not in self._logs:
+            self._logs[parents] = self._joined(sorted(parents), np.exp(self._chain(parents[:-1])))
+        return self._logs[parents]
 
     def _joined(self, parents: list[int], base: Floats) -> Floats:
         """Log-probability of each cell's value for one of its rows, given all others and the table before, [cells]."""

@@ -69,6 +69,16 @@ def test_a_variable_that_sums_up_the_parents_earns_nothing_beside_them():
     assert family.gain([2], 0).sum() < 3
 
 
+def test_a_function_is_learned_from_few_rows():
+    """Eight rows for each configuration: too much smoothing would let any further parent seem to help."""
+    rng = np.random.default_rng(0)
+    values = rng.integers(5, size=(1000, 4))
+    effect = rng.integers(5, size=(5, 5, 5))[tuple(values[:, :3].T)]
+    family = Family(np.column_stack([values, effect]), np.full(5, 5), np.zeros(1000, int))
+    assert family.gain([0, 1, 2], 3).sum() < 5
+    assert min(family.gain({0, 1, 2} - {k}, k).sum() for k in range(3)) > 500
+
+
 @pytest.mark.parametrize("largest", [1 << 62, 5])
 @pytest.mark.parametrize("sparse", [0, 1000])
 def test_distinct_rows_even_if_there_could_be_more_than_numbers(largest, sparse, monkeypatch):

@@ -26,7 +26,7 @@ I64 = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 KINDS = 3
-STRENGTHS = 4.0 ** np.arange(7)
+STRENGTHS = 4.0 ** np.arange(-5, 7)  # the weakest for functions, whose tables need no smoothing
 LARGEST = 1 << 62  # number of a configuration
 SPARSE = 4  # possible configurations for each row, beyond which sorting the rows is faster
 

@@ -119,7 +119,7 @@ class Family:
     >>> rng = np.random.default_rng(0)
     >>> a, b = rng.integers(3, size=(2, 3000))
     >>> family = Family(np.column_stack([a, b, (a + rng.integers(2, size=3000)) % 3]), np.array([3, 3, 3]), 0 * a)
-    >>> [int(family.loss(parents).sum().round(-1)) for parents in ([], [0], [1], [0, 1])]  # near 3000 log 3 and 3000 log 2
+    >>> [int(family.loss(parents).sum().round(-1)) for parents in ([], [0], [1], [0, 1])]  # 3000 log 3 and 3000 log 2
     [3290, 2080, 3290, 2080]
     """
 

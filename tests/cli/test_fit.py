@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import warnings
 
@@ -371,6 +372,9 @@ def start(*options, out="out"):
         child = os.fork()
     if child:
         return child
+    # Coverage keeps a lock that a signal handler, measured as well, could wait for in vain.
+    sys.settrace(None)
+    threading.settrace(None)
     code = 99
     try:
         silence = os.open(os.devnull, os.O_WRONLY)

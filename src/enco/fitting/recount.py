@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from enco.candidates import Candidates
 from enco.fitting.counts import Counts, Family
 from enco.fitting.moves import Move
+from enco.fitting.tables import ROWS_PER_CELL
 from enco.graphs.dag import has_path
 
 __all__ = ["Recount"]
@@ -22,7 +23,6 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 MOST_LOOKS = 300_000_000  # rows times pairs; beyond this, no edges are added
-ROWS_PER_CELL = 10  # that a table must have on average for a parent to be added
 
 
 class Recount:

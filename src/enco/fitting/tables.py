@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from enco.data import InterventionalData
 from enco.fitting.counts import Counts, distinct
 
-__all__ = ["Tables"]
+__all__ = ["ROWS_PER_CELL", "Tables"]
 
 Mask = NDArray[np.bool_]
 I64 = NDArray[np.int64]
@@ -16,7 +16,7 @@ I64 = NDArray[np.int64]
 _LEAST_REPEATS = 30  # rows whose parents were seen before; fewer tell nothing
 _SHARE = 0.99  # of them must have the usual value
 _MOST_ROWS = 30_000  # of the observational and of all interventional regimes
-_ROWS_PER_CELL = 10  # that make a table learnable
+ROWS_PER_CELL = 10  # that make a table learnable
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Tables:
             values, _ = counts.rows(parents, effect)
             first, configuration = distinct(values[:, :-1], counts.n_levels[parents])
             tables.determined[effect] = _is_function(configuration, values[:, -1])
-            tables.learnable[effect] = _ROWS_PER_CELL * len(first) * (counts.n_levels[effect] - 1) <= len(values)
+            tables.learnable[effect] = ROWS_PER_CELL * len(first) * (counts.n_levels[effect] - 1) <= len(values)
         return tables
 
 

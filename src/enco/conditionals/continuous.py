@@ -69,6 +69,10 @@ class Standardisation:
                 center[slot], scale[slot] = _unit(pooled)
         return cls(center, scale)
 
+    def of_column(self, slot: int) -> "Standardisation":
+        """Centre and scale of one column."""
+        return Standardisation(self.center[[slot]], self.scale[[slot]])
+
     def apply(self, reals: NDArray[np.float32]) -> NDArray[np.float32]:
         """Standardised and clipped values of a block of rows, float32 of the same shape."""
         safe = np.where(self.scale > 0, self.scale, 1.0)

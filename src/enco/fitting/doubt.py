@@ -9,6 +9,7 @@ from enco.fitting.tables import Tables
 __all__ = ["doubt"]
 
 DOUBTED = 0.1  # nats per row: what networks gave to false parents in networks of real applications, twice over
+IMPRECISE = 0.5  # nats per row: what networks gave to false parents of continuous variables, nearly all of them
 DOUBTED_COSTS = 10.0  # or this many times `sparsity`, if that is more
 
 
@@ -17,8 +18,8 @@ def doubt(
 ) -> NDArray[np.float64]:
     """Nats per row that an edge into each variable may earn and still be in doubt, [N].
 
-    Any number for continuous variables, functions of their parents and children of such functions; a few times the cost
-    of an edge where the parents have few configurations; nothing elsewhere. See `enco.fitting.refine`.
+    Any number for functions of their parents and children of such functions, much for continuous variables; a few times
+    the cost of an edge where the parents have few configurations; nothing elsewhere. See `enco.fitting.refine`.
 
     Parameters
     ----------
@@ -39,5 +40,8 @@ def doubt(
     """
     tables = Tables.of(data, graph, column)
     # Children of a function of other variables may seem to be children of those.
-    imprecise = (data.n_levels[column] == 0) | tables.determined | graph[tables.determined].any(axis=0)
-    return np.where(imprecise, np.inf, tables.learnable * max(DOUBTED, DOUBTED_COSTS * sparsity))
+    near_functions = tables.determined | graph[tables.determined].any(axis=0)
+    continuous = data.n_levels[column] == 0
+    least = np.where(continuous, IMPRECISE, DOUBTED * tables.learnable)
+    costs = DOUBTED_COSTS * sparsity * (continuous | tables.learnable)
+    return np.where(near_functions, np.inf, np.maximum(least, costs))

@@ -13,6 +13,7 @@ from enco.fitting.confounding import confounding
 from enco.fitting.counts import Counts
 from enco.fitting.moves import Move
 from enco.fitting.refine import refine
+from enco.fitting.regressions import Regressions
 from enco.fitting.scoring import CrossFit
 from enco.parameters import EdgeParameters
 from enco.settings import Settings
@@ -114,6 +115,7 @@ class GraphFitting:
         adjacency: NDArray[np.bool_],
         doubt: Callable[[NDArray[np.bool_]], Floats],
         counts: Callable[[], Counts] | None = None,
+        regressions: Callable[[], Regressions] | None = None,
         confounded: NDArray[np.bool_] | None = None,
         on_progress: Callable[[float], None] = lambda fraction: None,
     ) -> tuple[NDArray[np.bool_], list[Move]]:
@@ -127,6 +129,7 @@ class GraphFitting:
             movable=~closed & ~against,
             doubt=doubt,
             counts=counts,
+            regressions=regressions,
             settings=self.settings,
             on_progress=on_progress,
         )

@@ -45,6 +45,7 @@ from enco.fitting.engines import make_model
 from enco.fitting.graph import GraphFitting
 from enco.fitting.memory import check_memory
 from enco.fitting.moves import Move
+from enco.fitting.regressions import Regressions
 from enco.knowledge import Knowledge
 from enco.parameters import EdgeParameters
 from enco.screening import Screening, rule_for, screen
@@ -135,6 +136,8 @@ class Discovery:
         self.parameters = (SplitEdgeParameters if settings.latent else EdgeParameters)(self.candidates)
         fixed, oriented = constraints.apply(self.parameters)
         self._data = data
+        self._n_jobs = n_jobs
+        self._gaussian = settings.density == "gaussian" and network is None
         rank = np.argsort(self.column)
         regimes = [Regime(tuple(sorted(rank[list(r.targets)].tolist())), r.codes, r.reals) for r in data.interventional]
         regimes.sort(key=lambda regime: regime.targets)
@@ -207,11 +210,15 @@ class Discovery:
             adjacency,
             lambda graph: doubt(self._data, graph, self.column, self.settings.sparsity),
             lambda: Counts.of(self._data, self.column),
+            self._regressions if self._gaussian else None,
             confounded,
             lambda fraction: on_progress(self._progress("refinement", fraction)),
         )
         _log.info("refinement: %d edges before, %d after %d moves", adjacency.sum(), refined.sum(), len(moves))
         return refined, moves
+
+    def _regressions(self) -> Regressions:
+        return Regressions(self._data, self.graph_fitting.regimes, self.column, self._n_jobs)
 
     def lc_scores(self) -> NDArray[np.float64]:
         """Return the paper's score of every pair by gamma_I and gamma_O, [P]; NaN where it cannot be."""

@@ -16,9 +16,11 @@ useless parent to seem useful. The same happens where a variable is a *function*
 learned the function quite is glad of every hint at the parents, and its children's networks are glad of its parents. To
 a lesser degree it happens wherever the parents have few configurations and an intervention makes rare ones common. So
 in the end the parents of such variables are challenged. Where all are categorical, tables of counts decide
-(`enco.fitting.recount`), which also add a parent that networks have overlooked. Elsewhere, networks trained for exactly
-these parents decide, with and without the one. Variables of many parents with many levels are left alone. Their tables
-cannot be learned cell by cell, and networks that know many parent sets, which hardly overfit, are the better judges.
+(`enco.fitting.recount`), which also add a parent that networks have overlooked. About a continuous variable, precise
+regressions on exactly these parents decide, with and without the one (`enco.fitting.regressions`); elsewhere, and under
+flows, networks trained for exactly these parents. Variables of many parents with many levels are left alone. Their
+tables cannot be learned cell by cell, and networks that know many parent sets, which hardly overfit, are the better
+judges.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -32,6 +34,7 @@ from enco.data import Regime
 from enco.fitting.counts import Counts
 from enco.fitting.moves import Move
 from enco.fitting.recount import Recount
+from enco.fitting.regressions import Regressions
 from enco.fitting.scoring import CrossFit, part_of
 from enco.graphs.dag import has_path
 from enco.settings import Settings
@@ -50,6 +53,7 @@ def refine(
     movable: Mask,
     doubt: Callable[[Mask], Floats],
     counts: Callable[[], Counts] | None = None,
+    regressions: Callable[[], Regressions] | None = None,
     settings: Settings,
     on_progress: Callable[[float], None] = lambda fraction: None,
 ) -> tuple[Mask, list[Move]]:
@@ -67,7 +71,9 @@ def refine(
         Says, given the graph that the search ends with, how much an edge into each variable may earn [N], in nats per
         row, and still be challenged.
     counts : callable, optional
-        Returns the rows of categorical variables to count. Without it, networks decide everywhere.
+        Returns the rows of categorical variables to count. Without it, networks decide about these.
+    regressions : callable, optional
+        Returns regressions of the continuous variables. Without it, networks decide about these.
     settings : Settings
     on_progress : callable, optional
         Called with the share of the work that is done.
@@ -86,12 +92,14 @@ def refine(
     evidence = _least_evidence(scores.pairs, adjacency, settings)
     price = settings.sparsity * scores.free_rows + evidence
     for k in range(settings.refine_rounds):  # the networks follow the graph
-        scores.train(graph, part_of(on_progress, k, settings.refine_rounds))
+        scores.train(graph, part_of(on_progress, k, settings.refine_rounds + 1))
         moves = list(_search(graph, scores, price, movable))
         done += moves
         if not moves:
             break
-    doubtful = movable & _doubtful(graph, scores, doubt(graph))
+    doubts = doubt(graph)
+    gain = -scores.toggles(graph, doubts > 0)
+    doubtful = movable & _doubtful(graph, scores, gain, doubts)
     if counts is not None:
         counted = counts()
         by_counting = counted.countable(graph)
@@ -99,6 +107,12 @@ def refine(
         done += recount.delete(doubtful & by_counting[scores.pairs.effect])
         done += recount.add(movable, by_counting)
         doubtful &= ~by_counting[scores.pairs.effect]
+    if regressions is not None and doubtful.any():
+        regressed = regressions()
+        by_regression = doubtful & regressed.continuous[scores.pairs.effect]
+        rest = part_of(on_progress, settings.refine_rounds, settings.refine_rounds + 1)
+        done += regressed.delete(graph, scores.pairs, by_regression, price=price, gain=gain, on_progress=rest)
+        doubtful &= ~by_regression
     done += _challenge(graph, scores, price, doubtful)
     return graph, done
 
@@ -152,13 +166,12 @@ def _apply(graph: Mask, moves: list[Move], pairs: Candidates) -> Iterator[Move]:
         yield move
 
 
-def _doubtful(graph: Mask, scores: CrossFit, doubt: Floats) -> Mask:
-    """Edges that earn less than the doubt in their effect, [P]."""
+def _doubtful(graph: Mask, scores: CrossFit, gain: Floats, doubt: Floats) -> Mask:
+    """Edges whose gain [P] in nats is, for each row, less than the doubt in their effect [N]; [P]."""
     pairs = scores.pairs
-    gain = np.zeros(pairs.n_pairs)  # is below any doubt
-    if (some := np.isfinite(doubt) & (doubt > 0)).any():
-        gain = -scores.toggles(graph, some) / np.maximum(1.0, scores.free_rows[pairs.effect])
-    return graph[pairs.cause, pairs.effect] & (gain < doubt[pairs.effect])
+    for_each_row = gain / np.maximum(1.0, scores.free_rows[pairs.effect])
+    doubtful: Mask = graph[pairs.cause, pairs.effect] & (for_each_row < doubt[pairs.effect])
+    return doubtful
 
 
 def _challenge(graph: Mask, scores: CrossFit, price: Floats, open_pairs: Mask) -> Iterator[Move]:

@@ -1,0 +1,145 @@
+import numpy as np
+import pytest
+
+import enco.conditionals.regression as module
+from enco.conditionals.regression import Regression, Rows, _Layer
+
+
+def rows(n: int, inputs: int, seed: int = 0) -> tuple[np.ndarray, np.random.Generator]:
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, inputs)).astype(np.float32)
+    return np.hstack([x, np.ones((n, 1), np.float32)]), rng
+
+
+def random_layer(inputs: int, rng: np.random.Generator) -> _Layer:
+    layer = _Layer.random(inputs, 5, 0.3, rng)
+    return _Layer(layer.weights + 0.5 * rng.normal(size=len(layer.weights)), 5)
+
+
+def jacobian(layer: _Layer, x: np.ndarray, step: float = 1e-3) -> np.ndarray:
+    columns = []
+    for k in range(len(layer.weights)):
+        change = np.zeros(len(layer.weights))
+        change[k] = step
+        up, down = _Layer(layer.weights + change, layer.units), _Layer(layer.weights - change, layer.units)
+        columns.append((up(x).astype(float) - down(x)) / (2 * step))
+    return np.array(columns).T
+
+
+def test_gradient_and_curvature_are_those_of_finite_differences():
+    x, rng = rows(40, 2)
+    layer = random_layer(3, rng)
+    pull, weight = rng.normal(size=40).astype(np.float32), rng.uniform(0.5, 2, size=40).astype(np.float32)
+    expected = jacobian(layer, x)
+    np.testing.assert_allclose(layer.gradient(x, pull), expected.T @ pull, rtol=2e-2, atol=2e-2)
+    square = layer.curvature(x, weight)
+    np.testing.assert_allclose(
+        np.tril(square), np.tril(expected.T @ (weight[:, None] * expected)), rtol=2e-2, atol=5e-2
+    )
+
+
+def test_curvature_from_some_of_many_rows_is_near_that_of_all(monkeypatch):
+    x, rng = rows(20_000, 2)
+    layer = random_layer(3, rng)
+    weight = np.ones(len(x), np.float32)
+    some = np.tril(layer.curvature(x, weight))
+    monkeypatch.setattr(module, "ROWS_PER_WEIGHT", len(x))
+    every = np.tril(layer.curvature(x, weight))
+    assert np.abs(some - every).max() < 0.3 * np.abs(every).max()
+    assert np.abs(np.diag(some) / np.diag(every) - 1).mean() < 0.2
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_densities_integrate_to_one(seed):
+    x, rng = rows(3, 2, seed)
+    regression = Regression(random_layer(3, rng), random_layer(3, rng))
+    grid = np.linspace(-60, 60, 120_001, dtype=np.float32)
+    for row in x:
+        losses = regression.losses(Rows(np.repeat(row[None], len(grid), axis=0), grid))
+        assert np.trapezoid(np.exp(-losses), grid) == pytest.approx(1, abs=2e-3)
+
+
+def test_pulls_are_the_derivatives_of_the_loss():
+    rng = np.random.default_rng(1)
+    y, mean, spread = (rng.normal(size=50).astype(np.float32) for _ in range(3))
+    step = np.float32(1e-2)
+    down = (module._losses(y, mean + step, spread) - module._losses(y, mean - step, spread)) / (2 * step)
+    np.testing.assert_allclose(module._mean_terms(y, mean, spread)[1], -down, atol=5e-3)
+    down = (module._losses(y, mean, spread + step) - module._losses(y, mean, spread - step)) / (2 * step)
+    np.testing.assert_allclose(module._spread_terms(y, mean, spread)[1], -down, atol=5e-3)
+
+
+def kinked(n: int = 6000, noise: float = 0.002) -> tuple[Rows, Rows]:
+    """A function with kinks and little noise, as stochastic gradients hardly learn it."""
+    x, rng = rows(n, 2)
+    y = np.abs(x[:, 0] - 0.5 * x[:, 1]) - 0.7 * np.maximum(0, x[:, 1]) + noise * rng.normal(size=n).astype(np.float32)
+    return Rows(x[: n // 2], y[: n // 2]), Rows(x[n // 2 :], y[n // 2 :])
+
+
+def test_a_function_is_learned_down_to_its_noise():
+    train, others = kinked()
+    found = Regression.random(train, np.random.default_rng(0)).fit(train, others)
+    at_best = 0.5 * np.log(2 * np.pi * np.e * 0.002**2)
+    assert found.losses(others).mean() < at_best + 0.3
+
+
+def test_noise_that_depends_on_the_inputs_is_learned():
+    x, rng = rows(8000, 1)
+    y = (x[:, 0] + np.exp(0.8 * x[:, 0]) * rng.normal(size=len(x))).astype(np.float32)
+    train, others = Rows(x[:4000], y[:4000]), Rows(x[4000:], y[4000:])
+    found = Regression.random(train, rng).fit(train, others)
+    inner = np.abs(x[:, 0]) < 1.5
+    assert np.abs(found.spread(x)[inner] - 1.6 * x[inner, 0]).mean() < 0.35
+
+
+def test_an_exact_copy_has_a_finite_loss():
+    x, rng = rows(1000, 1)
+    train, others = Rows(x[:500], x[:500, 0]), Rows(x[500:], x[500:, 0])
+    loss = Regression.random(train, rng).fit(train, others).losses(others)
+    assert np.isfinite(loss).all()
+    assert loss.mean() < -3
+
+
+def test_outliers_do_not_move_the_mean():
+    x, rng = rows(4000, 1)
+    y = (2 * x[:, 0] + 0.1 * rng.normal(size=len(x))).astype(np.float32)
+    y[::200] = 10.0
+    train, others = Rows(x[:2000], y[:2000]), Rows(x[2000:], y[2000:])
+    found = Regression.random(train, rng).fit(train, others)
+    assert np.abs(found.mean(x) - 2 * x[:, 0]).mean() < 0.03
+
+
+def test_new_inputs_change_nothing_at_first_and_useless_ones_can_go():
+    train, others = kinked()
+    found = Regression.random(train, np.random.default_rng(0)).fit(train, others)
+    noise = np.random.default_rng(1).normal(size=(len(others.target), 1)).astype(np.float32)
+    wider = found.with_inputs(np.array([0, -1, 1]))
+    more = Rows(np.hstack([others.inputs[:, :1], noise, others.inputs[:, 1:]]), others.target)
+    np.testing.assert_allclose(wider.losses(more), found.losses(others), atol=1e-3)
+    again = wider.with_inputs(np.array([0, 2]))
+    np.testing.assert_allclose(again.losses(others), found.losses(others), atol=1e-3)
+    assert more.of(np.array([0, 2])).inputs.tolist() == others.inputs.tolist()
+
+
+def test_a_hopeless_fit_ends_soon():
+    train, others = kinked()
+    steps = []
+    found = Regression.random(train, np.random.default_rng(0)).fit(train, others, go_on=lambda: steps.append(0))
+    blind = np.array([0])
+    narrow, unseen = train.of(blind), others.of(blind)
+    tries: list[int] = []
+    without = Regression.random(narrow, np.random.default_rng(0)).fit(
+        narrow, unseen, goal=(found.learned, 0.05 * len(train.target)), go_on=lambda: tries.append(0)
+    )
+    assert without.learned > found.learned + 1000
+    assert len(tries) < len(steps)
+
+
+def test_training_can_be_interrupted():
+    train, others = kinked(400)
+
+    def stop() -> None:
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        Regression.random(train, np.random.default_rng(0)).fit(train, others, go_on=stop)

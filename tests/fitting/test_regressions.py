@@ -1,0 +1,94 @@
+import numpy as np
+import pytest
+
+import enco.fitting.regressions as module
+from enco.candidates import Candidates
+from enco.data import InterventionalData
+from enco.fitting.regressions import Regressions
+
+PRICE = 30.0
+
+
+def chain(rows: int = 400, *, scale: float = 1.0, categorical: bool = False) -> InterventionalData:
+    """X0 -> X1 -> X2, and X0 and X1 -> X3; noise is small, and X0 knows much of X2. X0 may be categorical."""
+    rng = np.random.default_rng(0)
+
+    def draw(target: int | None, n: int) -> np.ndarray:
+        x = np.zeros((n, 4))
+        for j in range(4):
+            noise = 0.02 * rng.normal(size=n)
+            if j == target or j == 0:
+                x[:, j] = rng.integers(4, size=n) if categorical and j == 0 else 2 * rng.normal(size=n)
+            else:
+                x[:, j] = [0, np.abs(x[:, 0]), np.tanh(x[:, 1] - 1), x[:, 0] - np.abs(x[:, 1])][j] + noise
+        x[:, 2] *= scale
+        return x
+
+    environments = [draw(None, 2 * rows)] + [draw(j, rows) for j in range(4)]
+    kinds = {"X1": "categorical"} if categorical else None
+    return InterventionalData.from_environments(environments, [None, 0, 1, 2, 3], kinds=kinds)
+
+
+TRUE = np.array([[0, 1, 0, 1], [0, 0, 1, 1], [0, 0, 0, 0], [0, 0, 0, 0]], bool)
+
+
+def deleted(data: InterventionalData, n_jobs: int = 1, **more: object) -> tuple[np.ndarray, list]:
+    """Start from the true graph and an edge from every ancestor."""
+    graph = TRUE.copy()
+    graph[0, 2] = graph[2, 3] = True
+    pairs = Candidates.all_pairs(4)
+    regressions = Regressions(data, data.interventional, np.arange(4), n_jobs)
+    doubtful = graph[pairs.cause, pairs.effect] & regressions.continuous[pairs.effect]
+    moves = regressions.delete(graph, pairs, doubtful, price=np.full(4, PRICE), gain=np.zeros(pairs.n_pairs), **more)
+    return graph, moves
+
+
+@pytest.mark.parametrize("categorical", [False, True])
+def test_ancestors_that_are_no_parents_are_found_out(categorical):
+    data = chain(categorical=categorical)
+    assert (data.n_levels > 0).tolist() == [categorical, False, False, False]
+    graph, moves = deleted(data)
+    assert (graph == TRUE).all()
+    assert len(moves) == 2
+    assert all(move.kind == "delete" and move.cost < 0 for move in moves)
+
+
+def test_any_number_of_threads_gives_the_same_bits():
+    data = chain()
+    one, two = deleted(data, 1), deleted(data, 2)
+    assert one[1] == two[1]
+    assert (one[0] == two[0]).all()
+
+
+def test_the_unit_of_a_column_does_not_matter():
+    assert (deleted(chain(scale=1e6))[0] == TRUE).all()
+
+
+def test_progress_is_reported_and_an_interruption_ends_it():
+    data = chain()
+    seen: list[float] = []
+    deleted(data, on_progress=seen.append)
+    assert seen == [pytest.approx(k / 3) for k in (1, 2, 3)]
+
+    def interrupt(fraction: float) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        deleted(data, 2, on_progress=interrupt)
+
+
+def test_few_rows_are_enough_to_be_asked():
+    graph, _ = deleted(chain(rows=3))
+    assert graph.sum() <= TRUE.sum() + 2
+
+
+def test_many_rows_are_sampled_and_those_that_push_parents_come_first(monkeypatch):
+    monkeypatch.setattr(module, "MOST_PUSHED", 500)
+    monkeypatch.setattr(module, "MOST_OBSERVED", 100)
+    data = chain(rows=1000)
+    family = Regressions(data, data.interventional, np.arange(4), 1)._family([1], 2, module.Event())
+    for half in family._halves:
+        assert len(half.train.target) + len(half.held_out.target) <= 100 + 500 + 4
+        # All rows that leave the variable free are spoken for: 1,000 with X1 pushed, 2,000 others.
+        assert half.weight.min() == pytest.approx(1.0)
+    assert sum(half.weight.sum() for half in family._halves) == pytest.approx(3000, rel=0.01)

@@ -121,6 +121,18 @@ def test_new_inputs_change_nothing_at_first_and_useless_ones_can_go():
     assert more.of(np.array([0, 2])).inputs.tolist() == others.inputs.tolist()
 
 
+def test_expected_gains_tell_what_is_missing_from_what_is_not():
+    train, others = kinked()
+    blind = Rows(train.inputs[:, [0, 2]], train.target)
+    found = Regression.random(blind, np.random.default_rng(0)).fit(blind, Rows(others.inputs[:, [0, 2]], others.target))
+    rng = np.random.default_rng(1)
+    more = np.column_stack([train.inputs[:, 1], rng.normal(size=(len(blind.target), 2))]).astype(np.float32)
+    missing, noise, two = found.expected_gains(blind, more, [np.array([0]), np.array([1]), np.array([1, 2])])
+    assert missing > 200
+    assert 0 <= noise < 40
+    assert noise <= two < 80
+
+
 def test_a_hopeless_fit_ends_soon():
     train, others = kinked()
     steps = []

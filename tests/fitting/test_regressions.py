@@ -36,10 +36,19 @@ def deleted(data: InterventionalData, n_jobs: int = 1, **more: object) -> tuple[
     """Start from the true graph and an edge from every ancestor."""
     graph = TRUE.copy()
     graph[0, 2] = graph[2, 3] = True
+    return revised(data, graph, n_jobs, **more)
+
+
+def revised(data: InterventionalData, graph: np.ndarray, n_jobs: int = 1, **more: object) -> tuple[np.ndarray, list]:
     pairs = Candidates.all_pairs(4)
     regressions = Regressions(data, data.interventional, np.arange(4), n_jobs)
-    doubtful = graph[pairs.cause, pairs.effect] & regressions.continuous[pairs.effect]
-    moves = regressions.delete(graph, pairs, doubtful, price=np.full(4, PRICE), gain=np.zeros(pairs.n_pairs), **more)
+    settings = {
+        "doubtful": graph[pairs.cause, pairs.effect] & regressions.continuous[pairs.effect],
+        "addable": np.zeros(pairs.n_pairs, bool),
+        "price": np.full(4, PRICE),
+        "gain": np.zeros(pairs.n_pairs),
+    }
+    moves = regressions.revise(graph, pairs, **(settings | more))
     return graph, moves
 
 
@@ -51,6 +60,41 @@ def test_ancestors_that_are_no_parents_are_found_out(categorical):
     assert (graph == TRUE).all()
     assert len(moves) == 2
     assert all(move.kind == "delete" and move.cost < 0 for move in moves)
+
+
+def test_parents_that_were_overlooked_are_added_and_what_stood_for_them_goes():
+    graph = TRUE.copy()
+    graph[1, 2], graph[0, 2] = False, True
+    graph[0, 3] = False
+    every = np.ones(12, bool)
+    found, moves = revised(chain(), graph, addable=every)
+    assert (found == TRUE).all()
+    assert sorted(move.kind for move in moves) == ["add", "add", "delete"]
+    assert all(move.cost < 0 for move in moves)
+
+
+@pytest.mark.parametrize("cause", [2, 3])
+def test_an_effect_is_not_taken_for_a_cause(cause):
+    """X2 and X3 know much of X1, but not where they are themselves pushed."""
+    graph = TRUE.copy()
+    graph[1, cause] = False
+    pairs = Candidates.all_pairs(4)
+    found, _ = revised(chain(), graph, addable=(pairs.cause == cause) & (pairs.effect == 1))
+    assert not found[cause, 1]
+
+
+def test_additions_close_no_cycle():
+    data = chain()
+    found, _ = revised(data, np.zeros((4, 4), bool), addable=np.ones(12, bool))
+    order = module._places(found, Candidates.all_pairs(4), np.zeros(12, bool))
+    assert (order[np.nonzero(found)[0]] < order[np.nonzero(found)[1]]).all()
+
+
+def test_only_what_may_be_added_is():
+    graph = np.zeros((4, 4), bool)
+    found, moves = revised(chain(), graph)
+    assert not found.any()
+    assert moves == []
 
 
 def test_any_number_of_threads_gives_the_same_bits():
@@ -86,7 +130,7 @@ def test_many_rows_are_sampled_and_those_that_push_parents_come_first(monkeypatc
     monkeypatch.setattr(module, "MOST_PUSHED", 500)
     monkeypatch.setattr(module, "MOST_OBSERVED", 100)
     data = chain(rows=1000)
-    family = Regressions(data, data.interventional, np.arange(4), 1)._family([1], 2, module.Event())
+    family = Regressions(data, data.interventional, np.arange(4), 1)._family([1], [], 2, module.Event())
     for half in family._halves:
         assert len(half.train.target) + len(half.held_out.target) <= 100 + 500 + 4
         # All rows that leave the variable free are spoken for: 1,000 with X1 pushed, 2,000 others.

@@ -111,7 +111,7 @@ def single_precision_peak(size: int = 768, repeats: int = 8) -> float:
     >>> single_precision_peak(size=64, repeats=2) > 0
     True
     """
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped] # comes with scikit-learn
+    from threadpoolctl import threadpool_limits
 
     left, right = np.random.default_rng(0).standard_normal((2, size, size), dtype=np.float32)
     product = np.empty_like(left)

@@ -13,7 +13,7 @@ and for s the same with weight r / 2 and pull r ((y - m)^2 exp(-s) - 1) / 2, whi
 if it lowers the penalised loss; else the damping grows.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -43,6 +43,7 @@ HOPELESS = 0.05  # share of the way to the goal that a step must make if the goa
 DAMPING = (1.0, 1e-6)  # to begin with, and least
 TRIES = 6  # dampings tried for one step
 ROWS_FOR_CURVATURE, ROWS_PER_WEIGHT = 1000, 5  # are enough, whichever is more
+ROWS_FOR_GAINS = 3000
 BLOCK = 1024  # rows whose derivatives fit into the cache
 
 _NORMAL = -0.5 * np.log(2.0 * np.pi)
@@ -63,8 +64,12 @@ class Rows:
     target: Block
 
     def of(self, columns: NDArray[np.int64]) -> "Rows":
-        """Rows with some of the inputs and the constant."""
+        """Return the rows with some of the inputs and the constant."""
         return Rows(np.ascontiguousarray(self.inputs[:, np.append(columns, self.inputs.shape[1] - 1)]), self.target)
+
+    def some(self, chosen: NDArray[np.bool_]) -> "Rows":
+        """Return some of the rows."""
+        return Rows(self.inputs[chosen], self.target[chosen])
 
 
 @dataclass(frozen=True)
@@ -104,24 +109,25 @@ class _Layer:
         parts = (inputs.T @ back, pull @ (hidden * slope), pull @ inputs)
         return np.concatenate([part.ravel() for part in parts]).astype(np.float64)
 
+    def jacobian(self, inputs: Block, root: Block, at: Block | None = None) -> Block:
+        """Return derivatives of the values by the weights, each row times its entry of `root` [rows, 1].
+
+        With `at`, by the weights of other inputs than those that the hidden units see, without the units' own.
+        """
+        into, out, _ = (part.astype(np.float32) for part in self.parts)
+        hidden = (inputs if at is None else at) @ into
+        slope = np.where(hidden > 0, root, SLOPE * root)
+        outer = (inputs[:, :, None] * (slope * out)[:, None, :]).reshape(len(inputs), -1)
+        own = [] if at is not None else [hidden * slope]
+        return np.concatenate([outer, *own, inputs * root], axis=1)
+
     def curvature(self, inputs: Block, weight: Block) -> Floats:
         """J' diag(weight) J, its lower half: from some rows where there are many for every weight."""
         every = max(1, len(inputs) // max(ROWS_FOR_CURVATURE, ROWS_PER_WEIGHT * len(self.weights)))
         inputs, root = inputs[::every], np.sqrt(np.float32(every) * weight[::every])[:, None]
-        into, out, _ = (part.astype(np.float32) for part in self.parts)
-        n_inputs, units = into.shape
         square = np.zeros((len(self.weights),) * 2, np.float32, order="F")
-        jacobian = np.empty((min(BLOCK, len(inputs)), len(self.weights)), np.float32)
         for first in range(0, len(inputs), BLOCK):
-            x = inputs[first : first + BLOCK]
-            block = jacobian[: len(x)]
-            hidden = x @ into
-            slope = np.where(hidden > 0, root[first : first + BLOCK], SLOPE * root[first : first + BLOCK])
-            np.multiply(
-                x[:, :, None], (slope * out)[:, None, :], out=block[:, : into.size].reshape(-1, n_inputs, units)
-            )
-            np.multiply(hidden, slope, out=block[:, into.size : into.size + units])
-            np.multiply(x, root[first : first + BLOCK], out=block[:, into.size + units :])
+            block = self.jacobian(inputs[first : first + BLOCK], root[first : first + BLOCK])
             square = ssyrk(1.0, block.T, beta=1.0, c=square, lower=1, overwrite_c=1)
         return square.astype(np.float64)
 
@@ -200,6 +206,38 @@ class Regression:
     def losses(self, rows: Rows) -> Floats:
         """-log p(y | x) of each row, nats, [rows]."""
         return _losses(rows.target, self.mean(rows.inputs), self.spread(rows.inputs)).astype(np.float64)
+
+    def expected_gains(self, train: Rows, extra: Block, groups: Sequence[NDArray[np.int64]]) -> Floats:
+        """Estimate what further inputs would gain, each group of columns by itself: one Newton step, nats, [groups].
+
+        Parameters
+        ----------
+        train : Rows
+        extra : float32 [rows, further inputs]
+        groups : sequence of int64
+            Columns of `extra` that belong together.
+        """
+        every = max(1, len(train.target) // ROWS_FOR_GAINS)
+        x, more, y = train.inputs[::every], extra[::every], train.target[::every]
+        mean = self.mean(x)
+        weight, _ = _mean_terms(y, mean, self.spread(x))
+        root = np.sqrt(np.float32(every) * weight)[:, None]
+        ahead = root[:, 0] * (y - mean)
+        # Single precision would not do: what is left once the old weights have had their say is a small difference.
+        old = self.mean.jacobian(x, root).astype(np.float64)
+        lever = self.mean.jacobian(np.ones_like(x[:, :1]), root, x).astype(np.float64)  # of a further input of value 1
+        square = old.T @ old
+        np.fill_diagonal(square, (1.0 + 1e-9) * np.diag(square) + PENALTY)
+        solve = partial(cho_solve, cho_factor(square, lower=True, check_finite=False), check_finite=False)
+        gains = []
+        for columns in groups:
+            new = (more[:, columns, None] * lever[:, None, :]).reshape(len(x), -1)
+            between = old.T @ new
+            explained = solve(between)
+            own = new.T @ new + PENALTY * np.eye(new.shape[1]) - between.T @ explained
+            rise = new.T @ ahead - explained.T @ (old.T @ ahead)
+            gains.append(0.5 * float(rise @ np.linalg.lstsq(own, rise, rcond=1e-6)[0]))
+        return np.array(gains)
 
     def fit(
         self,

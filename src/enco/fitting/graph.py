@@ -127,6 +127,7 @@ class GraphFitting:
             adjacency,
             regimes=self.regimes,
             movable=~closed & ~against,
+            forward=self.parameters.theta > 0,
             doubt=doubt,
             counts=counts,
             regressions=regressions,

@@ -54,6 +54,7 @@ def refine(
     doubt: Callable[[Mask], Floats],
     counts: Callable[[], Counts] | None = None,
     regressions: Callable[[], Regressions] | None = None,
+    forward: Mask | None = None,
     settings: Settings,
     on_progress: Callable[[float], None] = lambda fraction: None,
 ) -> tuple[Mask, list[Move]]:
@@ -74,6 +75,8 @@ def refine(
         Returns the rows of categorical variables to count. Without it, networks decide about these.
     regressions : callable, optional
         Returns regressions of the continuous variables. Without it, networks decide about these.
+    forward : bool [P], optional
+        Pairs that regressions may add: those whose orientation is the one that theta found.
     settings : Settings
     on_progress : callable, optional
         Called with the share of the work that is done.
@@ -107,11 +110,20 @@ def refine(
         done += recount.delete(doubtful & by_counting[scores.pairs.effect])
         done += recount.add(movable, by_counting)
         doubtful &= ~by_counting[scores.pairs.effect]
-    if regressions is not None and doubtful.any():
+    if regressions is not None:
         regressed = regressions()
         by_regression = doubtful & regressed.continuous[scores.pairs.effect]
         rest = part_of(on_progress, settings.refine_rounds, settings.refine_rounds + 1)
-        done += regressed.delete(graph, scores.pairs, by_regression, price=price, gain=gain, on_progress=rest)
+        if regressed.continuous.any():
+            done += regressed.revise(
+                graph,
+                scores.pairs,
+                doubtful=by_regression,
+                addable=movable if forward is None else movable & forward,
+                price=price,
+                gain=gain,
+                on_progress=rest,
+            )
         doubtful &= ~by_regression
     done += _challenge(graph, scores, price, doubtful)
     return graph, done

@@ -5,6 +5,11 @@ second one the other way round. Even precise training ends in one of many minima
 is worth. So the regressions with and without a parent teach each other: each goes on from where the other ended, and
 the last word is with the one without. What a useless parent seems to earn is then within the other's reach, while a
 cause earns what nothing else can explain.
+
+Before that, parents are added that the networks have overlooked, since whatever knows something of a missing parent
+seems useful and in a way is. The one that promises most is tried first. It must earn its price, and must not have lost
+where it was itself the target of the intervention, as an effect taken for a cause would. Only variables that come
+earlier in one order of all are tried, so that no two additions close a cycle.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -33,6 +38,9 @@ MOST_PUSHED = 10_000  # interventional rows that one regression learns from, or 
 HELD_OUT = 0.1
 CLEAR = 0.05  # nats per row: beyond this a parent is confirmed without further ado
 TURNS = 2
+MOST_FAILURES = 3  # candidates tried in vain, one after the other
+
+Change = tuple[str, int, float]  # kind of move, parent, cost
 
 
 class Regressions:
@@ -57,17 +65,18 @@ class Regressions:
         self._n_jobs = n_jobs
         self.continuous: Mask = data.n_levels[column] == 0
 
-    def delete(
+    def revise(
         self,
         graph: Mask,
         pairs: Candidates,
-        doubtful: Mask,
         *,
+        doubtful: Mask,
+        addable: Mask,
         price: Floats,
         gain: Floats,
         on_progress: Callable[[float], None] = lambda fraction: None,
     ) -> list[Move]:
-        """Take edges out of the graph, in place, that are not worth their price.
+        """Add edges that are worth their price, and take out those that are not; changes the graph in place.
 
         Parameters
         ----------
@@ -75,37 +84,49 @@ class Regressions:
         pairs : Candidates
         doubtful : bool [P]
             Edges of the graph to challenge, all into continuous variables.
+        addable : bool [P]
+            Edges that may be added.
         price : float64 [N]
             What an edge into each variable must earn, nats.
         gain : float64 [P]
             What each seems to earn; those that seem to earn least go first.
         on_progress : callable, optional
         """
-        effects = np.unique(pairs.effect[doubtful])
+        place = _places(graph, pairs, addable)
+        targets = np.array(sorted({target for regime in self._regimes for target in regime.targets}), np.int64)
+        joined = (graph | graph.T)[pairs.cause, pairs.effect]
+        addable = addable & ~joined & self.continuous[pairs.effect] & np.isin(pairs.cause, targets)
+        addable &= place[pairs.cause] < place[pairs.effect]
+        effects = np.unique(pairs.effect[doubtful | addable])
         stop = Event()
 
         def challenge(effect: int) -> list[Move]:
-            into = np.flatnonzero(doubtful & (pairs.effect == effect))
-            weakest_first = {int(pairs.cause[pair]): int(pair) for pair in into[np.lexsort((into, gain[into]))]}
+            into = np.arange(pairs.n_pairs)[pairs.pairs_into(effect)]
+            pair_of = dict(zip(pairs.cause[into].tolist(), into.tolist(), strict=True))
+            weakest_first = into[doubtful[into]]
+            weakest_first = pairs.cause[weakest_first[np.argsort(gain[weakest_first], kind="stable")]].tolist()
+            candidates = pairs.cause[into[addable[into]]].tolist()
             parents = np.flatnonzero(graph[:, effect]).tolist()
-            dropped = self._family(parents, effect, stop).eliminate(parents, list(weakest_first), price[effect])
-            return [Move(change, "delete", weakest_first[cause]) for cause, change in dropped]
+            family = self._family(parents, candidates, effect, stop)
+            changes = family.revise(parents, candidates, weakest_first, price[effect])
+            return [Move(cost, kind, pair_of[cause]) for kind, cause, cost in changes]
 
         moves = list[Move]()
         # The matrices are small: threads go to variables, not to products.
         with threadpool_limits(1, "blas"), ThreadPoolExecutor(self._n_jobs) as pool:
             try:
-                for done, dropped in enumerate(pool.map(challenge, effects.tolist()), 1):
-                    moves += dropped
+                for done, changes in enumerate(pool.map(challenge, effects.tolist()), 1):
+                    moves += changes
                     on_progress(done / len(effects))
             finally:
                 stop.set()
                 pool.shutdown(cancel_futures=True)
         for move in moves:
-            graph[pairs.cause[move.pair], pairs.effect[move.pair]] = False
+            graph[pairs.cause[move.pair], pairs.effect[move.pair]] = move.kind == "add"
         return moves
 
-    def _family(self, parents: Sequence[int], effect: int, stop: Event) -> "_Family":
+    def _family(self, parents: Sequence[int], candidates: Sequence[int], effect: int, stop: Event) -> "_Family":
+        parents = [*parents, *candidates]
         rng = np.random.default_rng([effect, 0])
         free = [regime for regime in self._regimes if effect not in regime.targets]
         near = np.array([not set(regime.targets).isdisjoint(parents) for regime in free], bool)
@@ -124,6 +145,8 @@ class Regressions:
         target = np.concatenate([self._values(regime, those, effect)[:, 0] for regime, those in parts])
         weight = np.concatenate([np.full(len(those), regime.n_rows / len(those)) for regime, those in parts])
         half = np.concatenate([np.full(len(seen), -1)] + [rng.permutation(len(those)) % 2 for _, those in parts[1:]])
+        regime_of = np.repeat(np.arange(-1, len(free)), [len(those) for _, those in parts])
+        pushed = {p: np.flatnonzero([p in regime.targets for regime in free]) for p in candidates}
         widths = [max(1, self._data.n_levels[self._column[parent]] - 1) for parent in parents]
         ends = np.cumsum(widths)
         places = {p: np.arange(end - width, end) for p, end, width in zip(parents, ends, widths, strict=True)}
@@ -132,7 +155,7 @@ class Regressions:
             if stop.is_set():
                 raise InterruptedError("the fit was interrupted")
 
-        return _Family(_split(table, target, weight, half, rng), places, effect, go_on)
+        return _Family(_split(table, target, weight, regime_of, half, rng), places, pushed, effect, go_on)
 
     def _inputs(self, regime: Regime, rows: I64, parents: Sequence[int]) -> NDArray[np.float32]:
         columns = [self._values(regime, rows, parent) for parent in parents]
@@ -154,6 +177,7 @@ class _Half:
     held_out: Rows
     judged: Rows
     weight: Floats  # of each judged row
+    regime: I64  # of each judged row
 
 
 @dataclass(frozen=True)
@@ -180,19 +204,76 @@ class _Fit:
 
 
 class _Family:
-    """One variable and parents that it may have; `places` says which inputs stand for each."""
+    """One variable and parents that it may have.
 
-    def __init__(self, halves: Sequence[_Half], places: dict[int, I64], effect: int, go_on: Callable[[], None]) -> None:
+    `places` says which inputs stand for each, and `pushed` which regimes intervene on each candidate.
+    """
+
+    def __init__(
+        self,
+        halves: Sequence[_Half],
+        places: dict[int, I64],
+        pushed: dict[int, I64],
+        effect: int,
+        go_on: Callable[[], None],
+    ) -> None:
         self._halves = halves
         self._places = places
+        self._pushed = pushed
         self._effect = effect
         self._go_on = go_on
 
-    def eliminate(
-        self, parents: Sequence[int], weakest_first: Sequence[int], price: float
-    ) -> Iterator[tuple[int, float]]:
-        """Leave out one parent at a time; yield those better left out, and the change of the objective."""
+    def revise(
+        self, parents: Sequence[int], candidates: Sequence[int], weakest_first: Sequence[int], price: float
+    ) -> Iterator[Change]:
+        """Add candidates, then leave out parents that are not worth their price, the doubtful and the new ones."""
         fit = self._from_scratch(tuple(parents), 0)
+        fit, added = self._grown(fit, candidates, price)
+        for parent, cost in self._eliminate(fit, [*weakest_first, *added], price):
+            if added.pop(parent, None) is None:
+                yield "delete", parent, cost
+        yield from (("add", parent, cost) for parent, cost in added.items())
+
+    def _grown(self, fit: _Fit, candidates: Sequence[int], price: float) -> tuple[_Fit, dict[int, float]]:
+        """Add the candidate that promises most until none is worth its price; return the cost of each as well."""
+        left, added, failures = list(candidates), dict[int, float](), 0
+        while left and failures < MOST_FAILURES:
+            promise = self._promise(fit, left)
+            best = int(np.argmax(promise))
+            if promise[best] < price:
+                break
+            parent = left.pop(best)
+            more = self._go_on_from(fit, (*fit.parents, parent))
+            cost = more.loss - fit.loss + price
+            if cost < 0 and self._gain_where_pushed(fit, more, parent) > 0:
+                fit, failures = more, 0
+                added[parent] = cost
+            else:
+                failures += 1
+        return fit, added
+
+    def _promise(self, fit: _Fit, candidates: Sequence[int]) -> Floats:
+        columns = [self._places[candidate] for candidate in candidates]
+        ends = np.cumsum([len(places) for places in columns])
+        groups = [np.arange(end - len(places), end) for end, places in zip(ends, columns, strict=True)]
+        total = np.zeros(len(candidates))
+        for regression, half, rows in zip(fit.regressions, self._halves, self._rows(fit.parents), strict=True):
+            extra = half.train.inputs[:, np.concatenate(columns)]
+            total += regression.expected_gains(rows.train, extra, groups)
+        return total
+
+    def _gain_where_pushed(self, fit: _Fit, more: _Fit, parent: int) -> float:
+        """Sum what the second fit gains in rows that intervene on a parent, nats."""
+        gain = 0.0
+        for k, half in enumerate(self._halves):
+            there = np.isin(half.regime, self._pushed[parent])
+            few, many = (self._rows(each.parents)[k].judged.some(there) for each in (fit, more))
+            lost = more.regressions[k].losses(many) - fit.regressions[k].losses(few)
+            gain -= float(lost @ half.weight[there])
+        return gain
+
+    def _eliminate(self, fit: _Fit, weakest_first: Sequence[int], price: float) -> Iterator[tuple[int, float]]:
+        """Leave out one parent at a time; yield those better left out, and the change of the objective."""
         confirmed = set[int]()
         while left := [parent for parent in weakest_first if parent in fit.parents and parent not in confirmed]:
             fit, without = self._contest(fit, left[0], price)
@@ -258,13 +339,18 @@ class _Family:
         places = [self._places[parent] for parent in parents]
         columns = np.concatenate(places) if places else np.zeros(0, np.int64)
         return [
-            _Half(half.train.of(columns), half.held_out.of(columns), half.judged.of(columns), half.weight)
+            _Half(half.train.of(columns), half.held_out.of(columns), half.judged.of(columns), half.weight, half.regime)
             for half in self._halves
         ]
 
 
 def _split(
-    table: NDArray[np.float32], target: NDArray[np.float32], weight: Floats, half: I64, rng: np.random.Generator
+    table: NDArray[np.float32],
+    target: NDArray[np.float32],
+    weight: Floats,
+    regime: I64,
+    half: I64,
+    rng: np.random.Generator,
 ) -> list[_Half]:
     """Rows of each half (observational ones are in both) to learn from, to decide when to stop, and to be judged on."""
     halves = []
@@ -275,8 +361,29 @@ def _split(
         train, held_out, judged = (
             Rows(table[rows], target[rows]) for rows in (np.sort(trained), np.sort(held), others)
         )
-        halves.append(_Half(train, held_out, judged, weight[others]))
+        halves.append(_Half(train, held_out, judged, weight[others], regime[others]))
     return halves
+
+
+def _places(graph: Mask, pairs: Candidates, forward: Mask) -> I64:
+    """Place of each variable in an order that the graph allows, and that as many as possible of some pairs agree with.
+
+    Examples
+    --------
+    >>> pairs = Candidates.all_pairs(3)
+    >>> _places(np.zeros((3, 3), bool), pairs, (pairs.cause == 2) | (pairs.effect == 1))
+    array([1, 2, 0])
+    """
+    place = np.full(len(graph), -1)
+    missing = graph.sum(axis=0)
+    ahead = np.bincount(pairs.cause[forward], minlength=len(graph))
+    for turn in range(len(graph)):
+        behind = np.bincount(pairs.effect[forward & (place[pairs.cause] < 0)], minlength=len(graph))
+        free = np.flatnonzero((place < 0) & (missing == 0))
+        first = free[np.argmax((ahead - behind)[free])]
+        place[first] = turn
+        missing -= graph[first]
+    return place
 
 
 def _some(rng: np.random.Generator, regime: Regime, share: float) -> I64:

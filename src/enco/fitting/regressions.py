@@ -4,7 +4,8 @@ A regression learns from the observational rows and one half of every regime's, 
 second one the other way round. Even precise training ends in one of many minima, which differ by more than a weak edge
 is worth. So the regressions with and without a parent teach each other: each goes on from where the other ended, and
 the last word is with the one without. What a useless parent seems to earn is then within the other's reach, while a
-cause earns what nothing else can explain.
+cause earns what nothing else can explain. A parent must be worth its price by both halves: they share neither the rows
+to be judged on nor the minimum that they end in, so that a lucky one is found out by the other.
 
 Before that, parents are added that the networks have overlooked, since whatever knows something of a missing parent
 seems useful and in a way is. The one that promises most is tried first. It must earn its price, and must not have lost
@@ -192,6 +193,11 @@ class _Fit:
     def loss(self) -> float:
         return sum(self.losses)
 
+    def worth_beside(self, other: "_Fit", price: float) -> float:
+        """What the parents that the other has not are worth beyond their price, by the more sceptical half, nats."""
+        gains = [its - mine for mine, its in zip(self.losses, other.losses, strict=True)]
+        return len(gains) * min(gains) - price
+
     def or_better(self, other: "_Fit") -> "_Fit":
         """Of each half, the one that has learned better."""
         best = [mine.learned <= its.learned for mine, its in zip(self.regressions, other.regressions, strict=True)]
@@ -244,7 +250,7 @@ class _Family:
                 break
             parent = left.pop(best)
             more = self._go_on_from(fit, (*fit.parents, parent))
-            cost = more.loss - fit.loss + price
+            cost = -more.worth_beside(fit, price)
             if cost < 0 and self._gain_where_pushed(fit, more, parent) > 0:
                 fit, failures = more, 0
                 added[parent] = cost
@@ -277,8 +283,7 @@ class _Family:
         confirmed = set[int]()
         while left := [parent for parent in weakest_first if parent in fit.parents and parent not in confirmed]:
             fit, without = self._contest(fit, left[0], price)
-            worth = without.loss - fit.loss - price
-            if worth > 0:
+            if (worth := fit.worth_beside(without, price)) > 0:
                 confirmed.add(left[0])
                 continue
             yield left[0], worth
@@ -293,11 +298,11 @@ class _Family:
         if without.loss - fit.loss > clear:
             return fit, without
         for turn in range(1, TURNS + 1):
-            if without.loss - fit.loss > price:
+            if fit.worth_beside(without, price) > 0:
                 without = without.or_better(self._from_scratch(others, turn))
                 continue
             fit = fit.or_better(self._go_on_from(without, fit.parents))
-            if without.loss - fit.loss < price:
+            if fit.worth_beside(without, price) < 0:
                 break
             without = without.or_better(self._go_on_from(fit, others))
         return fit, without

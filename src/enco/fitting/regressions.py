@@ -194,7 +194,7 @@ class _Fit:
         return sum(self.losses)
 
     def worth_beside(self, other: "_Fit", price: float) -> float:
-        """What the parents that the other has not are worth beyond their price, by the more sceptical half, nats."""
+        """Return what parents that the other has not are worth beyond their price, by the more sceptical half, nats."""
         gains = [its - mine for mine, its in zip(self.losses, other.losses, strict=True)]
         return len(gains) * min(gains) - price
 

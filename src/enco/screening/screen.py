@@ -5,8 +5,11 @@ that this one test also leaves out common causes and reversed edges. Three rules
 
 1. X_i was intervened on: keep (i, j) if they are dependent in those rows, at a false-discovery rate of `RATE`. The rate
    is generous: a kept pair costs a little time, a lost one cannot come back.
-2. X_i was intervened on, but in few rows (fewer than `DECISIVE` per degree of freedom): a weak effect may go unseen, so
-   the `STRONGEST` observational associations of every X_j are kept as well.
+2. X_i was intervened on, but in few rows (fewer than `DECISIVE` per degree of freedom, `DECISIVE_REALS` if it is
+   continuous: an intervention may set it to a small part of its range): a weak effect may go unseen, so the `STRONGEST`
+   observational associations of every X_j are kept as well. Between continuous variables these are of two kinds, of the
+   pair by itself and given all other continuous ones (partial correlation of ranks), where a cause that is one of many
+   shows.
 3. X_i was never intervened on: keep (i, j) if they are dependent in the observational rows, at the same rate.
 
 What is assumed: a cause shows in its effect by itself. A parent that matters only together with another one (as in an
@@ -18,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2
+from scipy.stats import chi2, rankdata
 
 from enco.data import InterventionalData, Regime
 from enco.screening.association import BINS, Floats, association, levels_of
@@ -32,7 +35,9 @@ SCREEN_ABOVE = 75  # variables, if the user leaves the choice to us: beyond, all
 
 RATE = 0.2  # share of the kept pairs that may be there by chance
 DECISIVE = 20  # rows per degree of freedom above which the regime of a cause has the last word
+DECISIVE_REALS = 200
 STRONGEST = 20  # observational associations kept for every effect otherwise ...
+RIDGE = 1e-6
 LEAST_SIGNIFICANCE = 1e-3  # ... if they are significant at all
 MOST_ROWS = 10_000  # of one regime
 
@@ -110,11 +115,13 @@ def screen(data: InterventionalData, *, n_jobs: int = 1) -> Screening:
         intervened = rows > 0
         keep = np.zeros((n, n), bool)
         keep[intervened] = _discoveries(_p_values(statistic[intervened], freedom[intervened]))
-        decisive = intervened & (rows >= DECISIVE * freedom.max(axis=1, initial=0.0))
+        least_rows = np.where(data.n_levels > 0, DECISIVE, DECISIVE_REALS) * freedom.max(axis=1, initial=0.0)
+        decisive = intervened & (rows >= least_rows)
         if not decisive.all():
             strength, seen = _observational(data, width, pool)
             keep[~intervened] = _discoveries(seen[~intervened])
-            keep[intervened & ~decisive] |= _strongest(strength, seen)[intervened & ~decisive]
+            strongest = _strongest(strength, seen) | _strongest(*_partial_correlations(data))
+            keep[intervened & ~decisive] |= strongest[intervened & ~decisive]
     np.fill_diagonal(keep, False)
     return Screening(keep, int(decisive.sum()), int((intervened & ~decisive).sum()), int((~intervened).sum()))
 
@@ -133,6 +140,43 @@ def _observational(
     list(pool.map(test_later, range(n)))
     statistic, freedom = statistic + statistic.T, freedom + freedom.T
     return (statistic - freedom) / max(1, len(levels)), _p_values(statistic, freedom)
+
+
+def _partial_correlations(data: InterventionalData) -> tuple[Floats, Floats]:
+    """Size and p-value of the partial correlation of every two continuous variables given all others, by ranks, [N, N].
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> x = np.cumsum(rng.normal(size=(500, 3)), axis=1)  # a chain
+    >>> size, p = _partial_correlations(InterventionalData.from_environments([x], [None]))
+    >>> (p < 1e-3).astype(int)
+    array([[0, 1, 0],
+           [1, 0, 1],
+           [0, 1, 0]])
+    """
+    n = data.n_variables
+    size, p = np.zeros((n, n)), np.ones((n, n))
+    every = max(1, -(-data.observational.n_rows // MOST_ROWS))
+    values = np.asarray(data.observational.reals[::every])
+    varies = np.ptp(values, axis=0) > 0 if len(values) else np.zeros(values.shape[1], bool)
+    ranks = rankdata(values[:, varies], axis=0)
+    if ranks.shape[1] < 2 or len(ranks) < 4:
+        return size, p
+    correlation = np.corrcoef(ranks, rowvar=False)
+    # Fewer rows than variables, or two copies, must not make it singular.
+    precision = np.linalg.inv(correlation + RIDGE * np.eye(len(correlation)))
+    scale = np.sqrt(np.diag(precision))
+    partial = -precision / np.outer(scale, scale)
+    np.fill_diagonal(partial, 0.0)
+    freedom = max(1, len(ranks) - len(partial) - 1)
+    columns = np.flatnonzero(data.n_levels == 0)
+    columns = columns[np.argsort(data.slots[columns])][varies]
+    place = np.ix_(columns, columns)
+    size[place] = np.abs(partial)
+    p[place] = chi2.sf(freedom * np.arctanh(np.clip(partial, -0.999999, 0.999999)) ** 2, 1)
+    np.fill_diagonal(p, 1.0)
+    return size, p
 
 
 def _p_values(statistic: Floats, freedom: Floats) -> Floats:

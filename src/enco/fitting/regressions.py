@@ -36,6 +36,8 @@ Mask = NDArray[np.bool_]
 
 MOST_OBSERVED = 5_000  # observational rows that one regression learns from
 MOST_PUSHED = 10_000  # interventional rows that one regression learns from, or is judged on
+ALL_ROWS_UP_TO = 30  # variables; in larger graphs each has fewer rows, so that all together take minutes ...
+LEAST_SHARE = 0.15  # ... down to this share
 HELD_OUT = 0.1
 CLEAR = 0.05  # nats per row: beyond this a parent is confirmed without further ado
 TURNS = 2
@@ -133,15 +135,16 @@ class Regressions:
         near = np.array([not set(regime.targets).isdisjoint(parents) for regime in free], bool)
         rows = np.array([regime.n_rows for regime in free], float)
         # Where parents are pushed, most can be learned.
+        part = min(1.0, max(LEAST_SHARE, ALL_ROWS_UP_TO / len(self._column)))
         share = np.ones(len(free))
-        share[near] = min(1.0, 2 * MOST_PUSHED / max(1.0, rows[near].sum()))
-        left = max(0.0, 2 * MOST_PUSHED - share[near] @ rows[near])
+        share[near] = min(1.0, 2 * part * MOST_PUSHED / max(1.0, rows[near].sum()))
+        left = max(0.0, 2 * part * MOST_PUSHED - share[near] @ rows[near])
         share[~near] = min(1.0, left / max(1.0, rows[~near].sum()))
 
         observed = self._data.observational
-        seen = _some(rng, observed, MOST_OBSERVED / observed.n_rows)
+        seen = _some(rng, observed, part * MOST_OBSERVED / observed.n_rows)
         parts = [(observed, seen)]
-        parts += [(regime, _some(rng, regime, part)) for regime, part in zip(free, share, strict=True)]
+        parts += [(regime, _some(rng, regime, its)) for regime, its in zip(free, share, strict=True)]
         table = np.concatenate([self._inputs(regime, those, parents) for regime, those in parts])
         target = np.concatenate([self._values(regime, those, effect)[:, 0] for regime, those in parts])
         weight = np.concatenate([np.full(len(those), regime.n_rows / len(those)) for regime, those in parts])

@@ -201,3 +201,15 @@ def test_functions_are_told_from_distributions():
     assert inner.any()
     assert Tables.of(data, truth, np.arange(8)).determined.tolist() == inner.tolist()
     assert not Tables.of(data, np.zeros((8, 8), bool), np.arange(8)).determined.any()
+
+
+def test_many_rows_do_not_make_a_trifle_a_confounder():
+    """What networks that are not quite right leave in their residuals is significant once there are rows enough."""
+    one = np.ones((1, 1))
+
+    def large(share: float, rows: float) -> bool:
+        return Dependence((1 + share * rows) * one, rows * one, one, one).large().item()
+
+    assert not large(4.5e-5, 300_000)
+    assert large(9e-5, 300_000)
+    assert large(4e-4, 10_000)

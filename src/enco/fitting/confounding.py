@@ -8,7 +8,8 @@ that it is there. So once there is a graph, the same three questions are asked o
 
 dependence   Where neither is a target, are i and j dependent given their parents? If not, the residuals of both, from
              the cross-fitted networks, are uncorrelated (the generalised covariance measure, Shah and Peters 2020).
-             With p the p-value of that, it is s(-log p - log(number of pairs) - c).
+             With p the p-value of that, it is s(-log p - log(number of pairs) - c), or 0 if the dependence is no
+             more than what networks that are not quite right leave.
 harm         Under interventions on i, how much worse is X_j explained with the edge i -> j than without, in nats? A
              cause helps. A confounded variable harms: it promises what interventions on it do not keep.
 
@@ -34,6 +35,7 @@ Mask = NDArray[np.bool_]
 # Residuals of networks that are not quite right are a little correlated, and with enough rows that shows. So much of
 # the statistic per row is not counted; 19 of 20 confounded pairs of simulated graphs showed three times as much.
 _UNCOUNTED = 3e-5
+_LEAST = 6e-5  # less for each row is no dependence, however significant: without a confounder up to 4.5e-5 was seen
 _SMALLEST = 1e-6  # of the variance of residuals in some direction, relative to the largest; below it there is none
 
 
@@ -75,7 +77,8 @@ def confounding(
         scores.train(without)
         harm = scores.harm(without)
     doubt = evidence + np.log(1 + np.count_nonzero(scorable) // 2)
-    dependence = expit(-Dependence.of(scores, without, observational).log_p()[cause, effect] - doubt)
+    test = Dependence.of(scores, without, observational)
+    dependence = test.large()[cause, effect] * expit(-test.log_p()[cause, effect] - doubt)
     score = dependence * expit(harm + evidence) * expit(harm[reverse] + evidence)
     kept = present & ~questioned
     score = np.where(kept, as_edge, np.where((reverse >= 0) & kept[reverse], as_edge[reverse], score))
@@ -144,6 +147,18 @@ class Dependence:
         excess = self.ratio - 1.0 - _UNCOUNTED * self.rows
         log_p: Floats = chi2.logsf(freedom + excess * np.sqrt(freedom / self.second), freedom)
         return log_p
+
+    def large(self) -> Mask:
+        """Whether the dependence is more than networks that are not quite right have shown, [N, N].
+
+        Examples
+        --------
+        >>> one = np.ones((1, 1))
+        >>> Dependence(11 * one, 100_000 * one, one, one).large(), Dependence(11 * one, 1e6 * one, one, one).large()
+        (array([[ True]]), array([[False]]))
+        """
+        mask: Mask = self.ratio - 1.0 > _LEAST * self.rows
+        return mask
 
 
 def _scaling(blocks: list[list[Floats]], n_variables: int) -> tuple[list[Floats], list[Floats]]:

@@ -35,7 +35,7 @@ Mask = NDArray[np.bool_]
 # Residuals of networks that are not quite right are a little correlated, and with enough rows that shows. So much of
 # the statistic per row is not counted; 19 of 20 confounded pairs of simulated graphs showed three times as much.
 _UNCOUNTED = 3e-5
-_LEAST = 6e-5  # less for each row is no dependence, however significant: without a confounder up to 4.5e-5 was seen
+_LEAST = 6e-5  # less for each row is no dependence, however significant; most pairs without a confounder show less
 _SMALLEST = 1e-6  # of the variance of residuals in some direction, relative to the largest; below it there is none
 
 

@@ -229,13 +229,14 @@ class Regression:
         square = old.T @ old
         np.fill_diagonal(square, (1.0 + 1e-9) * np.diag(square) + PENALTY)
         solve = partial(cho_solve, cho_factor(square, lower=True, check_finite=False), check_finite=False)
+        old_rise = old.T @ ahead
         gains = []
         for columns in groups:
             new = (more[:, columns, None] * lever[:, None, :]).reshape(len(x), -1)
             between = old.T @ new
             explained = solve(between)
             own = new.T @ new + PENALTY * np.eye(new.shape[1]) - between.T @ explained
-            rise = new.T @ ahead - explained.T @ (old.T @ ahead)
+            rise = new.T @ ahead - explained.T @ old_rise
             gains.append(0.5 * float(rise @ np.linalg.lstsq(own, rise, rcond=1e-6)[0]))
         return np.array(gains)
 

@@ -152,8 +152,7 @@ class Regressions:
         regime_of = np.repeat(np.arange(-1, len(free)), [len(those) for _, those in parts])
         pushed = {p: np.flatnonzero([p in regime.targets for regime in free]) for p in candidates}
         widths = [max(1, self._data.n_levels[self._column[parent]] - 1) for parent in parents]
-        ends = np.cumsum(widths)
-        places = {p: np.arange(end - width, end) for p, end, width in zip(parents, ends, widths, strict=True)}
+        places = dict(zip(parents, _ranges(widths), strict=True))
 
         def go_on() -> None:
             if stop.is_set():
@@ -262,13 +261,11 @@ class _Family:
         return fit, added
 
     def _promise(self, fit: _Fit, candidates: Sequence[int]) -> Floats:
-        columns = [self._places[candidate] for candidate in candidates]
-        ends = np.cumsum([len(places) for places in columns])
-        groups = [np.arange(end - len(places), end) for end, places in zip(ends, columns, strict=True)]
+        groups = _ranges([len(self._places[candidate]) for candidate in candidates])
+        known, further = self._columns(fit.parents), self._columns(candidates)
         total = np.zeros(len(candidates))
-        for regression, half, rows in zip(fit.regressions, self._halves, self._rows(fit.parents), strict=True):
-            extra = half.train.inputs[:, np.concatenate(columns)]
-            total += regression.expected_gains(rows.train, extra, groups)
+        for regression, half in zip(fit.regressions, self._halves, strict=True):
+            total += regression.expected_gains(half.train.of(known), half.train.inputs[:, further], groups)
         return total
 
     def _gain_where_pushed(self, fit: _Fit, more: _Fit, parent: int) -> float:
@@ -276,7 +273,8 @@ class _Family:
         gain = 0.0
         for k, half in enumerate(self._halves):
             there = np.isin(half.regime, self._pushed[parent])
-            few, many = (self._rows(each.parents)[k].judged.some(there) for each in (fit, more))
+            rows = half.judged.some(there)
+            few, many = (rows.of(self._columns(each.parents)) for each in (fit, more))
             lost = more.regressions[k].losses(many) - fit.regressions[k].losses(few)
             gain -= float(lost @ half.weight[there])
         return gain
@@ -318,14 +316,10 @@ class _Family:
         )
 
     def _go_on_from(self, fit: _Fit, parents: tuple[int, ...], *, competing: bool = False) -> _Fit:
-        old, first = dict[int, I64](), 0
-        for parent in fit.parents:
-            width = len(self._places[parent])
-            old[parent] = np.arange(first, first + width)
-            first += width
-        source = [old.get(parent, np.full(len(self._places[parent]), -1)) for parent in parents]
-        place = np.concatenate(source) if source else np.zeros(0, np.int64)
-        begin = [regression.with_inputs(place) for regression in fit.regressions]
+        old = np.full(sum(map(len, self._places.values())), -1)  # where each input was
+        known = self._columns(fit.parents)
+        old[known] = np.arange(len(known))
+        begin = [regression.with_inputs(old[self._columns(parents)]) for regression in fit.regressions]
         goals = [regression.learned for regression in fit.regressions] if competing else None
         return self._fit(parents, begin, self._rows(parents), goals)
 
@@ -343,9 +337,12 @@ class _Family:
             losses.append(float(fitted[-1].losses(half.judged) @ half.weight))
         return _Fit(parents, tuple(fitted), tuple(losses))
 
+    def _columns(self, parents: Sequence[int]) -> I64:
+        """Return the inputs that stand for some parents, in their order."""
+        return np.concatenate([np.zeros(0, np.int64), *(self._places[parent] for parent in parents)])
+
     def _rows(self, parents: tuple[int, ...]) -> list[_Half]:
-        places = [self._places[parent] for parent in parents]
-        columns = np.concatenate(places) if places else np.zeros(0, np.int64)
+        columns = self._columns(parents)
         return [
             _Half(half.train.of(columns), half.held_out.of(columns), half.judged.of(columns), half.weight, half.regime)
             for half in self._halves
@@ -371,6 +368,18 @@ def _split(
         )
         halves.append(_Half(train, held_out, judged, weight[others], regime[others]))
     return halves
+
+
+def _ranges(widths: Sequence[int]) -> list[I64]:
+    """Return the columns of things that stand side by side.
+
+    Examples
+    --------
+    >>> [columns.tolist() for columns in _ranges([1, 3])]
+    [[0], [1, 2, 3]]
+    """
+    ends = np.cumsum(widths)
+    return [np.arange(end - width, end) for end, width in zip(ends, widths, strict=True)]
 
 
 def _places(graph: Mask, pairs: Candidates, forward: Mask) -> I64:

@@ -170,8 +170,7 @@ def _partial_correlations(data: InterventionalData) -> tuple[Floats, Floats]:
     partial = -precision / np.outer(scale, scale)
     np.fill_diagonal(partial, 0.0)
     freedom = max(1, len(ranks) - len(partial) - 1)
-    columns = np.flatnonzero(data.n_levels == 0)
-    columns = columns[np.argsort(data.slots[columns])][varies]
+    columns = np.flatnonzero(data.n_levels == 0)[varies]
     place = np.ix_(columns, columns)
     size[place] = np.abs(partial)
     p[place] = chi2.sf(freedom * np.arctanh(np.clip(partial, -0.999999, 0.999999)) ** 2, 1)

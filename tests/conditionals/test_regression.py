@@ -1,7 +1,10 @@
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 import enco.conditionals.regression as module
+from enco.conditionals import _regression_kernels as kernels
+from enco.conditionals.continuous import TAIL_SCALE, TAIL_SHARE
 from enco.conditionals.regression import Regression, Rows, _Layer
 
 
@@ -24,6 +27,30 @@ def jacobian(layer: _Layer, x: np.ndarray, step: float = 1e-3) -> np.ndarray:
         up, down = _Layer(layer.weights + change, layer.units), _Layer(layer.weights - change, layer.units)
         columns.append((up(x).astype(float) - down(x)) / (2 * step))
     return np.array(columns).T
+
+
+@pytest.mark.parametrize(("n", "inputs"), [(1, 0), (3, 3), (256, 4), (700, 7)])
+def test_kernels_agree_with_numpy(n, inputs):
+    x, rng = rows(n, inputs)
+    layer = random_layer(inputs + 1, rng)
+    pull, root = rng.normal(size=n).astype(np.float32), rng.uniform(size=n).astype(np.float32)
+    into, out, linear = layer.parts
+    hidden = x.astype(float) @ into
+    slope = np.where(hidden > 0, 1, 0.1)
+    by_into = (x[:, :, None] * (slope * out)[:, None, :]).reshape(n, -1)
+    expected = np.hstack([by_into, hidden * slope, x])
+    np.testing.assert_allclose(layer(x), hidden * slope @ out + x @ linear, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(layer.jacobian(x, root), root[:, None] * expected, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(layer.gradient(x, pull), expected.T @ pull, rtol=1e-4, atol=1e-3)
+
+
+def test_losses_agree_with_numpy():
+    rng = np.random.default_rng(2)
+    y, mean, spread = (rng.normal(scale=scale, size=200).astype(np.float32) for scale in (2, 2, 9))
+    log_variance = np.clip(spread.astype(float), -18, 4)
+    inside = np.log1p(-TAIL_SHARE) + norm.logpdf(y.astype(float), mean, np.exp(0.5 * log_variance))
+    tail = np.log(TAIL_SHARE) + norm.logpdf(y.astype(float), 0, TAIL_SCALE)
+    np.testing.assert_allclose(kernels.losses(y, mean, spread), -np.logaddexp(inside, tail), rtol=1e-4, atol=1e-4)
 
 
 def test_gradient_and_curvature_are_those_of_finite_differences():
@@ -63,10 +90,10 @@ def test_pulls_are_the_derivatives_of_the_loss():
     rng = np.random.default_rng(1)
     y, mean, spread = (rng.normal(size=50).astype(np.float32) for _ in range(3))
     step = np.float32(1e-2)
-    down = (module._losses(y, mean + step, spread) - module._losses(y, mean - step, spread)) / (2 * step)
-    np.testing.assert_allclose(module._mean_terms(y, mean, spread)[1], -down, atol=5e-3)
-    down = (module._losses(y, mean, spread + step) - module._losses(y, mean, spread - step)) / (2 * step)
-    np.testing.assert_allclose(module._spread_terms(y, mean, spread)[1], -down, atol=5e-3)
+    down = (kernels.losses(y, mean + step, spread) - kernels.losses(y, mean - step, spread)) / (2 * step)
+    np.testing.assert_allclose(kernels.mean_terms(y, mean, spread)[1], -down, atol=5e-3)
+    down = (kernels.losses(y, mean, spread + step) - kernels.losses(y, mean, spread - step)) / (2 * step)
+    np.testing.assert_allclose(kernels.spread_terms(y, mean, spread)[1], -down, atol=5e-3)
 
 
 def kinked(n: int = 6000, noise: float = 0.002) -> tuple[Rows, Rows]:

@@ -130,7 +130,7 @@ def test_many_rows_are_sampled_and_those_that_push_parents_come_first(monkeypatc
     monkeypatch.setattr(module, "MOST_PUSHED", 500)
     monkeypatch.setattr(module, "MOST_OBSERVED", 100)
     data = chain(rows=1000)
-    family = Regressions(data, data.interventional, np.arange(4), 1)._family([1], [], 2, module.Event())
+    family = Regressions(data, data.interventional, np.arange(4), 1)._family([1], [], 2, 1.0, module.Event())
     for half in family._halves:
         assert len(half.train.target) + len(half.held_out.target) <= 100 + 500 + 4
         # All rows that leave the variable free are spoken for: 1,000 with X1 pushed, 2,000 others.

@@ -19,11 +19,9 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from scipy.linalg.blas import ssyrk
-from scipy.special import expit
+from scipy.linalg import cho_factor, cho_solve
 
-from enco.conditionals.continuous import TAIL_SCALE, TAIL_SHARE
+from enco.conditionals import _regression_kernels as kernels
 
 __all__ = ["Regression", "Rows"]
 
@@ -32,9 +30,7 @@ Block = NDArray[np.float32]
 
 MEAN_UNITS = 24
 SPREAD_UNITS = 8
-SLOPE = np.float32(0.1)  # of a unit below zero
 PENALTY = 0.1  # per squared weight, nats
-LOG_VARIANCE = (-18.0, 4.0)  # the lower end is for exact copies
 
 MOST_STEPS = 40
 LEAST_GAIN = 2.0  # nats over all rows; a step that gains less is the last
@@ -45,8 +41,6 @@ TRIES = 6  # dampings tried for one step
 ROWS_FOR_CURVATURE, ROWS_PER_WEIGHT = 1000, 5  # are enough, whichever is more
 ROWS_FOR_GAINS = 3000
 BLOCK = 1024  # rows whose derivatives fit into the cache
-
-_NORMAL = -0.5 * np.log(2.0 * np.pi)
 
 
 @dataclass(frozen=True)
@@ -93,42 +87,38 @@ class _Layer:
         into, out, linear = np.split(self.weights, [n_inputs * self.units, (n_inputs + 1) * self.units])
         return into.reshape(n_inputs, self.units), out, linear
 
-    def __call__(self, inputs: Block) -> Block:
+    @property
+    def of_constant(self) -> NDArray[np.int64]:
+        """Where the weights of the constant input are."""
+        n_inputs = len(self.parts[2])
+        return np.append(np.arange((n_inputs - 1) * self.units, n_inputs * self.units), len(self.weights) - 1)
+
+    @property
+    def _single(self) -> tuple[Block, Block, Block]:
         into, out, linear = (part.astype(np.float32) for part in self.parts)
-        hidden = inputs @ into
-        values: Block = np.maximum(hidden, SLOPE * hidden) @ out + inputs @ linear
-        return values
+        return into, out, linear
+
+    def __call__(self, inputs: Block) -> Block:
+        return kernels.forward(inputs, *self._single)
 
     def gradient(self, inputs: Block, pull: Block) -> Floats:
         """J' pull."""
-        into, out, _ = (part.astype(np.float32) for part in self.parts)
-        hidden = inputs @ into
-        slope = np.where(hidden > 0, np.float32(1), SLOPE)
-        back = slope * out
-        back *= pull[:, None]
-        parts = (inputs.T @ back, pull @ (hidden * slope), pull @ inputs)
-        return np.concatenate([part.ravel() for part in parts]).astype(np.float64)
+        into, out, _ = self._single
+        return kernels.gradient(inputs, into, out, pull)
 
-    def jacobian(self, inputs: Block, root: Block, at: Block | None = None) -> Block:
-        """Return derivatives of the values by the weights, each row times its entry of `root` [rows, 1].
-
-        With `at`, by the weights of other inputs than those that the hidden units see, without the units' own.
-        """
-        into, out, _ = (part.astype(np.float32) for part in self.parts)
-        hidden = (inputs if at is None else at) @ into
-        slope = np.where(hidden > 0, root, SLOPE * root)
-        outer = (inputs[:, :, None] * (slope * out)[:, None, :]).reshape(len(inputs), -1)
-        own = [] if at is not None else [hidden * slope]
-        return np.concatenate([outer, *own, inputs * root], axis=1)
+    def jacobian(self, inputs: Block, root: Block) -> Block:
+        """Return derivatives of the values by the weights, each row times its entry of `root` [rows]."""
+        into, out, _ = self._single
+        return kernels.jacobian(inputs, into, out, root)
 
     def curvature(self, inputs: Block, weight: Block) -> Floats:
-        """J' diag(weight) J, its lower half: from some rows where there are many for every weight."""
+        """J' diag(weight) J: from some rows where there are many for every weight."""
         every = max(1, len(inputs) // max(ROWS_FOR_CURVATURE, ROWS_PER_WEIGHT * len(self.weights)))
-        inputs, root = inputs[::every], np.sqrt(np.float32(every) * weight[::every])[:, None]
-        square = np.zeros((len(self.weights),) * 2, np.float32, order="F")
+        inputs, root = np.ascontiguousarray(inputs[::every]), np.sqrt(np.float32(every) * weight[::every])
+        square = np.zeros((len(self.weights),) * 2, np.float32)
         for first in range(0, len(inputs), BLOCK):
             block = self.jacobian(inputs[first : first + BLOCK], root[first : first + BLOCK])
-            square = ssyrk(1.0, block.T, beta=1.0, c=square, lower=1, overwrite_c=1)
+            square += block.T @ block
         return square.astype(np.float64)
 
     def step(
@@ -141,11 +131,8 @@ class _Layer:
         damping, before = self.damping, loss(values) + self.penalty()
         for _ in range(TRIES):
             np.fill_diagonal(square, scale * (1.0 + damping))
-            try:
-                change = cho_solve(cho_factor(square, lower=True, check_finite=False), gradient, check_finite=False)
-            except LinAlgError:
-                damping *= 10.0
-                continue
+            # Not SciPy's solver, which would keep other threads waiting.
+            change = np.linalg.solve(square, gradient)
             moved = replace(self, weights=self.weights + change, damping=max(DAMPING[1], damping / 4.0))
             new_values = moved(inputs)
             if loss(new_values) + moved.penalty() < before:
@@ -205,7 +192,7 @@ class Regression:
 
     def losses(self, rows: Rows) -> Floats:
         """-log p(y | x) of each row, nats, [rows]."""
-        return _losses(rows.target, self.mean(rows.inputs), self.spread(rows.inputs)).astype(np.float64)
+        return kernels.losses(rows.target, self.mean(rows.inputs), self.spread(rows.inputs)).astype(np.float64)
 
     def expected_gains(self, train: Rows, extra: Block, groups: Sequence[NDArray[np.int64]]) -> Floats:
         """Estimate what further inputs would gain, each group of columns by itself: one Newton step, nats, [groups].
@@ -218,14 +205,14 @@ class Regression:
             Columns of `extra` that belong together.
         """
         every = max(1, len(train.target) // ROWS_FOR_GAINS)
-        x, more, y = train.inputs[::every], extra[::every], train.target[::every]
+        x, more, y = (np.ascontiguousarray(each[::every]) for each in (train.inputs, extra, train.target))
         mean = self.mean(x)
-        weight, _ = _mean_terms(y, mean, self.spread(x))
-        root = np.sqrt(np.float32(every) * weight)[:, None]
-        ahead = root[:, 0] * (y - mean)
+        weight, _ = kernels.mean_terms(y, mean, self.spread(x))
+        root = np.sqrt(np.float32(every) * weight)
+        ahead = root * (y - mean)
         # Single precision would not do: what is left once the old weights have had their say is a small difference.
         old = self.mean.jacobian(x, root).astype(np.float64)
-        lever = self.mean.jacobian(np.ones_like(x[:, :1]), root, x).astype(np.float64)  # of a further input of value 1
+        lever = old[:, self.mean.of_constant]  # of a further input that is 1
         square = old.T @ old
         np.fill_diagonal(square, (1.0 + 1e-9) * np.diag(square) + PENALTY)
         solve = partial(cho_solve, cho_factor(square, lower=True, check_finite=False), check_finite=False)
@@ -264,9 +251,9 @@ class Regression:
         mean, spread = self.mean(x), self.spread(x)
         for _ in range(MOST_STEPS):
             go_on()
-            weight, pull = _mean_terms(y, mean, spread)
+            weight, pull = kernels.mean_terms(y, mean, spread)
             mean_layer, mean = now.mean.step(x, mean, weight, pull, partial(_total, y, spread=spread))
-            weight, pull = _spread_terms(y, mean, spread)
+            weight, pull = kernels.spread_terms(y, mean, spread)
             spread_layer, spread = now.spread.step(x, spread, weight, pull, partial(_total, y, mean))
             after = _total(y, mean, spread) + mean_layer.penalty() + spread_layer.penalty()
             now = Regression(mean_layer, spread_layer)
@@ -283,36 +270,5 @@ class Regression:
         return best
 
 
-def _log_densities(y: Block, mean: Block, spread: Block) -> tuple[Block, Block, Block, Block]:
-    """Log of the network's part and of the tail's, squared standardised residual, and precision, [rows] each."""
-    spread = np.clip(spread, np.float32(LOG_VARIANCE[0]), np.float32(LOG_VARIANCE[1]))
-    precision = np.exp(-spread)
-    surprise = np.square(y - mean) * precision
-    network = np.float32(np.log1p(-TAIL_SHARE) + _NORMAL) - np.float32(0.5) * (spread + surprise)
-    tail = np.float32(np.log(TAIL_SHARE / TAIL_SCALE) + _NORMAL) - np.square(y) * np.float32(0.5 / TAIL_SCALE**2)
-    return network, tail, surprise, precision
-
-
-def _losses(y: Block, mean: Block, spread: Block) -> Block:
-    network, tail, *_ = _log_densities(y, mean, spread)
-    # As np.logaddexp, which takes twice the time.
-    losses: Block = -np.maximum(network, tail) - np.log1p(np.exp(-np.abs(network - tail)))
-    return losses
-
-
 def _total(y: Block, mean: Block, spread: Block) -> float:
-    return float(_losses(y, mean, spread).sum(dtype=np.float64))
-
-
-def _mean_terms(y: Block, mean: Block, spread: Block) -> tuple[Block, Block]:
-    """Weight and pull of each row for the mean."""
-    network, tail, _, precision = _log_densities(y, mean, spread)
-    weight = precision * expit(network - tail)
-    return weight, weight * (y - mean)
-
-
-def _spread_terms(y: Block, mean: Block, spread: Block) -> tuple[Block, Block]:
-    """Weight and pull of each row for the log-variance."""
-    network, tail, surprise, _ = _log_densities(y, mean, spread)
-    weight = np.float32(0.5) * expit(network - tail)
-    return weight, weight * (surprise - 1)
+    return float(kernels.losses(y, mean, spread).sum(dtype=np.float64))

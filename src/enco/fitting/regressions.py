@@ -110,8 +110,8 @@ class Regressions:
             weakest_first = pairs.cause[weakest_first[np.argsort(gain[weakest_first], kind="stable")]].tolist()
             candidates = pairs.cause[into[addable[into]]].tolist()
             parents = np.flatnonzero(graph[:, effect]).tolist()
-            family = self._family(parents, candidates, effect, stop)
-            changes = family.revise(parents, candidates, weakest_first, price[effect])
+            family = self._family(parents, candidates, effect, float(price[effect]), stop)
+            changes = family.revise(parents, candidates, weakest_first)
             return [Move(cost, kind, pair_of[cause]) for kind, cause, cost in changes]
 
         moves = list[Move]()
@@ -128,7 +128,9 @@ class Regressions:
             graph[pairs.cause[move.pair], pairs.effect[move.pair]] = move.kind == "add"
         return moves
 
-    def _family(self, parents: Sequence[int], candidates: Sequence[int], effect: int, stop: Event) -> "_Family":
+    def _family(
+        self, parents: Sequence[int], candidates: Sequence[int], effect: int, price: float, stop: Event
+    ) -> "_Family":
         parents = [*parents, *candidates]
         rng = np.random.default_rng([effect, 0])
         free = [regime for regime in self._regimes if effect not in regime.targets]
@@ -158,7 +160,7 @@ class Regressions:
             if stop.is_set():
                 raise InterruptedError("the fit was interrupted")
 
-        return _Family(_split(table, target, weight, regime_of, half, rng), places, pushed, effect, go_on)
+        return _Family(_split(table, target, weight, regime_of, half, rng), places, pushed, effect, price, go_on)
 
     def _inputs(self, regime: Regime, rows: I64, parents: Sequence[int]) -> NDArray[np.float32]:
         columns = [self._values(regime, rows, parent) for parent in parents]
@@ -191,14 +193,10 @@ class _Fit:
     regressions: tuple[Regression, ...]
     losses: tuple[float, ...]
 
-    @property
-    def loss(self) -> float:
-        return sum(self.losses)
-
     def worth_beside(self, other: "_Fit", price: float) -> float:
         """Return what parents that the other has not are worth beyond their price, by the more sceptical half, nats."""
-        gains = [its - mine for mine, its in zip(self.losses, other.losses, strict=True)]
-        return len(gains) * min(gains) - price
+        gains = [its - mine for mine, its in zip(self.losses, other.losses, strict=False)]
+        return len(self.losses) * min(gains) - price
 
     def or_better(self, other: "_Fit") -> "_Fit":
         """Of each half, the one that has learned better."""
@@ -214,7 +212,8 @@ class _Fit:
 class _Family:
     """One variable and parents that it may have.
 
-    `places` says which inputs stand for each, and `pushed` which regimes intervene on each candidate.
+    `places` says which inputs stand for each, `pushed` which regimes intervene on each candidate, and `price` what a
+    parent must earn, nats.
     """
 
     def __init__(
@@ -223,36 +222,38 @@ class _Family:
         places: dict[int, I64],
         pushed: dict[int, I64],
         effect: int,
+        price: float,
         go_on: Callable[[], None],
     ) -> None:
         self._halves = halves
         self._places = places
         self._pushed = pushed
         self._effect = effect
+        self._price = price
         self._go_on = go_on
 
     def revise(
-        self, parents: Sequence[int], candidates: Sequence[int], weakest_first: Sequence[int], price: float
+        self, parents: Sequence[int], candidates: Sequence[int], weakest_first: Sequence[int]
     ) -> Iterator[Change]:
         """Add candidates, then leave out parents that are not worth their price, the doubtful and the new ones."""
         fit = self._from_scratch(tuple(parents), 0)
-        fit, added = self._grown(fit, candidates, price)
-        for parent, cost in self._eliminate(fit, [*weakest_first, *added], price):
+        fit, added = self._grown(fit, candidates)
+        for parent, cost in self._eliminate(fit, [*weakest_first, *added]):
             if added.pop(parent, None) is None:
                 yield "delete", parent, cost
         yield from (("add", parent, cost) for parent, cost in added.items())
 
-    def _grown(self, fit: _Fit, candidates: Sequence[int], price: float) -> tuple[_Fit, dict[int, float]]:
+    def _grown(self, fit: _Fit, candidates: Sequence[int]) -> tuple[_Fit, dict[int, float]]:
         """Add the candidate that promises most until none is worth its price; return the cost of each as well."""
         left, added, failures = list(candidates), dict[int, float](), 0
         while left and failures < MOST_FAILURES:
             promise = self._promise(fit, left)
             best = int(np.argmax(promise))
-            if promise[best] < price:
+            if promise[best] < self._price:
                 break
             parent = left.pop(best)
             more = self._go_on_from(fit, (*fit.parents, parent))
-            cost = -more.worth_beside(fit, price)
+            cost = -more.worth_beside(fit, self._price)
             if cost < 0 and self._gain_where_pushed(fit, more, parent) > 0:
                 fit, failures = more, 0
                 added[parent] = cost
@@ -279,31 +280,30 @@ class _Family:
             gain -= float(lost @ half.weight[there])
         return gain
 
-    def _eliminate(self, fit: _Fit, weakest_first: Sequence[int], price: float) -> Iterator[tuple[int, float]]:
+    def _eliminate(self, fit: _Fit, weakest_first: Sequence[int]) -> Iterator[tuple[int, float]]:
         """Leave out one parent at a time; yield those better left out, and the change of the objective."""
         confirmed = set[int]()
         while left := [parent for parent in weakest_first if parent in fit.parents and parent not in confirmed]:
-            fit, without = self._contest(fit, left[0], price)
-            if (worth := fit.worth_beside(without, price)) > 0:
+            fit, without = self._contest(fit, left[0])
+            if (worth := fit.worth_beside(without, self._price)) > 0:
                 confirmed.add(left[0])
                 continue
             yield left[0], worth
             fit = without
             confirmed.clear()  # what seemed needed beside that parent may not be needed without it
 
-    def _contest(self, fit: _Fit, parent: int, price: float) -> tuple[_Fit, _Fit]:
+    def _contest(self, fit: _Fit, parent: int) -> tuple[_Fit, _Fit]:
         """Regressions with and without a parent, each as good as the other can teach it to be."""
         others = tuple(other for other in fit.parents if other != parent)
-        clear = CLEAR * sum(float(half.weight.sum()) for half in self._halves)
         without = self._go_on_from(fit, others, competing=True)
-        if without.loss - fit.loss > clear:
+        if self._clearly_better(fit, without):
             return fit, without
         for turn in range(1, TURNS + 1):
-            if fit.worth_beside(without, price) > 0:
+            if fit.worth_beside(without, self._price) > 0:
                 without = without.or_better(self._from_scratch(others, turn))
                 continue
             fit = fit.or_better(self._go_on_from(without, fit.parents))
-            if fit.worth_beside(without, price) < 0:
+            if fit.worth_beside(without, self._price) < 0:
                 break
             without = without.or_better(self._go_on_from(fit, others))
         return fit, without
@@ -320,22 +320,30 @@ class _Family:
         known = self._columns(fit.parents)
         old[known] = np.arange(len(known))
         begin = [regression.with_inputs(old[self._columns(parents)]) for regression in fit.regressions]
-        goals = [regression.learned for regression in fit.regressions] if competing else None
-        return self._fit(parents, begin, self._rows(parents), goals)
+        return self._fit(parents, begin, self._rows(parents), fit if competing else None)
 
     def _fit(
         self,
         parents: tuple[int, ...],
         begin: Sequence[Regression],
         rows: Sequence[_Half],
-        goals: Sequence[float] | None = None,
+        rival: _Fit | None = None,
     ) -> _Fit:
+        """Train both halves, or only the first if that shows that the rival is clearly better."""
         fitted, losses = [], []
         for k, (regression, half) in enumerate(zip(begin, rows, strict=True)):
-            goal = (goals[k], CLEAR * len(half.train.target)) if goals else None
+            goal = (rival.regressions[k].learned, CLEAR * len(half.train.target)) if rival else None
             fitted.append(regression.fit(half.train, half.held_out, goal=goal, go_on=self._go_on))
             losses.append(float(fitted[-1].losses(half.judged) @ half.weight))
-        return _Fit(parents, tuple(fitted), tuple(losses))
+            fit = _Fit(parents, tuple(fitted), tuple(losses))
+            if rival and self._clearly_better(rival, fit):
+                break
+        return fit
+
+    def _clearly_better(self, fit: _Fit, other: _Fit) -> bool:
+        """Whether any half of what the other has learned says so."""
+        clear = [CLEAR * half.weight.sum() + self._price for half in self._halves]
+        return any(its - mine > least for mine, its, least in zip(fit.losses, other.losses, clear, strict=False))
 
     def _columns(self, parents: Sequence[int]) -> I64:
         """Return the inputs that stand for some parents, in their order."""

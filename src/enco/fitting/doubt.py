@@ -19,7 +19,8 @@ def doubt(
     """Nats per row that an edge into each variable may earn and still be in doubt, [N].
 
     Any number for functions of their parents and children of such functions, much for continuous variables; a few times
-    the cost of an edge where the parents have few configurations; nothing elsewhere. See `enco.fitting.refine`.
+    the cost of an edge where the parents have few configurations or continuous ones are among them; nothing elsewhere.
+    See `enco.fitting.refine`.
 
     Parameters
     ----------
@@ -42,6 +43,7 @@ def doubt(
     # Children of a function of other variables may seem to be children of those.
     near_functions = tables.determined | graph[tables.determined].any(axis=0)
     continuous = data.n_levels[column] == 0
-    least = np.where(continuous, IMPRECISE, DOUBTED * tables.learnable)
-    costs = DOUBTED_COSTS * sparsity * (continuous | tables.learnable)
+    of_reals = ~continuous & graph[continuous].any(axis=0)
+    least = np.where(continuous, IMPRECISE, DOUBTED * (tables.learnable | of_reals))
+    costs = DOUBTED_COSTS * sparsity * (continuous | tables.learnable | of_reals)
     return np.where(near_functions, np.inf, np.maximum(least, costs))

@@ -14,13 +14,13 @@ The losses come from cross-fitted networks (`enco.fitting.scoring`). They know m
 some precision; where a *continuous* variable is pushed out of the range that most rows cover, this can be enough for a
 useless parent to seem useful. The same happens where a variable is a *function* of its parents: a network that has not
 learned the function quite is glad of every hint at the parents, and its children's networks are glad of its parents. To
-a lesser degree it happens wherever the parents have few configurations and an intervention makes rare ones common. So
-in the end the parents of such variables are challenged. Where all are categorical, tables of counts decide
-(`enco.fitting.recount`), which also add a parent that networks have overlooked. About a continuous variable, precise
-regressions on exactly these parents decide, with and without the one (`enco.fitting.regressions`); elsewhere, and under
-flows, networks trained for exactly these parents. Variables of many parents with many levels are left alone. Their
-tables cannot be learned cell by cell, and networks that know many parent sets, which hardly overfit, are the better
-judges.
+a lesser degree it happens wherever parents are continuous, or have few configurations and an intervention makes rare
+ones common. So in the end the parents of such variables are challenged. Where all are categorical, tables of counts
+decide (`enco.fitting.recount`), which also add a parent that networks have overlooked. About a continuous variable,
+precise regressions on exactly these parents decide, with and without the one (`enco.fitting.regressions`); elsewhere,
+and under flows, networks trained for exactly these parents. Variables of many parents with many levels are left alone.
+Their tables cannot be learned cell by cell, and networks that know many parent sets, which hardly overfit, are the
+better judges.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -195,8 +195,8 @@ class _Fit:
 
     def worth_beside(self, other: "_Fit", price: float) -> float:
         """Return what parents that the other has not are worth beyond their price, by the more sceptical half, nats."""
-        gains = [its - mine for mine, its in zip(self.losses, other.losses, strict=False)]
-        return len(self.losses) * min(gains) - price
+        gains = [its - mine for mine, its in zip(self.losses, other.losses, strict=True)]
+        return len(gains) * min(gains) - price
 
     def or_better(self, other: "_Fit") -> "_Fit":
         """Of each half, the one that has learned better."""
@@ -296,7 +296,7 @@ class _Family:
         """Regressions with and without a parent, each as good as the other can teach it to be."""
         others = tuple(other for other in fit.parents if other != parent)
         without = self._go_on_from(fit, others, competing=True)
-        if self._clearly_better(fit, without):
+        if sum(without.losses) - sum(fit.losses) > CLEAR * sum(half.weight.sum() for half in self._halves):
             return fit, without
         for turn in range(1, TURNS + 1):
             if fit.worth_beside(without, self._price) > 0:
@@ -329,21 +329,12 @@ class _Family:
         rows: Sequence[_Half],
         rival: _Fit | None = None,
     ) -> _Fit:
-        """Train both halves, or only the first if that shows that the rival is clearly better."""
         fitted, losses = [], []
         for k, (regression, half) in enumerate(zip(begin, rows, strict=True)):
             goal = (rival.regressions[k].learned, CLEAR * len(half.train.target)) if rival else None
             fitted.append(regression.fit(half.train, half.held_out, goal=goal, go_on=self._go_on))
             losses.append(float(fitted[-1].losses(half.judged) @ half.weight))
-            fit = _Fit(parents, tuple(fitted), tuple(losses))
-            if rival and self._clearly_better(rival, fit):
-                break
-        return fit
-
-    def _clearly_better(self, fit: _Fit, other: _Fit) -> bool:
-        """Whether any half of what the other has learned says so."""
-        clear = [CLEAR * half.weight.sum() + self._price for half in self._halves]
-        return any(its - mine > least for mine, its, least in zip(fit.losses, other.losses, clear, strict=False))
+        return _Fit(parents, tuple(fitted), tuple(losses))
 
     def _columns(self, parents: Sequence[int]) -> I64:
         """Return the inputs that stand for some parents, in their order."""

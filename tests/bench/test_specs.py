@@ -18,7 +18,8 @@ from enco.errors import SettingsError
 SPECS = [
     "continuous", "continuous-dense", "continuous-small", "deterministic", "estimators", "gradient-variance",
     "interventional-rows", "large-sample", "latents", "learning-curves", "mixed", "non-neural", "observational-rows",
-    "partial", "real-world", "real-world-small", "scalability", "small-sample", "table1",
+    "partial", "real-world", "real-world-small", "scalability", "scalability-continuous",
+    "scalability-few-rows", "small-sample", "table1",
 ]  # fmt: skip
 
 OWN = """

@@ -16,6 +16,8 @@ _ORDER = (
     "observational-rows",
     "partial",
     "scalability",
+    "scalability-few-rows",
+    "scalability-continuous",
     "latents",
     "real-world",
     "real-world-small",

@@ -210,6 +210,6 @@ def test_many_rows_do_not_make_a_trifle_a_confounder():
     def large(share: float, rows: float) -> bool:
         return Dependence((1 + share * rows) * one, rows * one, one, one).large().item()
 
-    assert not large(4.5e-5, 300_000)
-    assert large(9e-5, 300_000)
+    assert not large(1.5e-5, 300_000)
+    assert large(4e-5, 300_000)
     assert large(4e-4, 10_000)

@@ -94,8 +94,9 @@ class CrossFit:
         Interventional rows as they are judged; observational rows, from which both sets of networks learned, by turns.
         """
         present = graph[self.pairs.cause, self.pairs.effect]
+        experts = self._experts(present)
         each = _some(np.random.default_rng(0).permutation(observational.n_rows), MOST_ROWS / observational.n_rows)
-        for turn, (model, halves) in enumerate(zip(self._models, self._rows, strict=True)):
+        for turn, (model, halves) in enumerate(zip(experts, self._rows, strict=True)):
             parts = [(observational, each[turn :: len(self._models)]), *zip(self._regimes, halves, strict=True)]
             for regime, rows in parts:
                 residuals = model.residuals(regime, rows, present)
@@ -104,25 +105,29 @@ class CrossFit:
                 yield residuals
 
     def dedicated(self, graph: Mask, variables: NDArray[np.int64]) -> Floats:
-        """Sum the losses of some variables by networks first trained for exactly these parents, nats, [N].
-
-        They are copies, trained with more patience and in the end with ever smaller steps: each answers one question,
-        and that one well. Where noise is small beside what causes explain, anything less than precise would make
-        every hint at the true parents seem useful.
-        """
+        """Sum the losses of some variables by networks first trained for exactly these parents, nats, [N]."""
         present = graph[self.pairs.cause, self.pairs.effect]
         total = np.zeros(self.pairs.n_variables)
-        for model, halves in zip(self._models, self._rows, strict=True):
-            expert = model
-            for share in ANNEALING:
-                expert = expert.extended([], share * self._settings.refine_rate, self._settings.refine_patience)
-                expert.fit(present.astype(np.float64), self._settings.refine_steps, variables)
+        for expert, halves in zip(self._experts(present, variables), self._rows, strict=True):
             for regime, rows, weight in zip(self._regimes, halves, self._weight, strict=True):
                 if len(rows):
                     loss = expert.graph_losses(regime, rows, present[None])[0] * len(rows) * weight
                     loss[list(regime.targets)] = 0.0
                     total += loss
         return total
+
+    def _experts(self, present: Mask, variables: NDArray[np.int64] | None = None) -> Iterator[ConditionalModel]:
+        """Yield copies of both sets of networks, trained for exactly these parents.
+
+        With more patience and in the end with ever smaller steps: each answers one question, and that one well. Where
+        noise is small beside what causes explain, anything less than precise would make every hint at the true parents
+        seem useful.
+        """
+        for expert in self._models:
+            for share in ANNEALING:
+                expert = expert.extended([], share * self._settings.refine_rate, self._settings.refine_patience)
+                expert.fit(present.astype(np.float64), self._settings.refine_steps, variables)
+            yield expert
 
     def _judged(self, share: float) -> tuple[list[list[Rows]], list[float]]:
         """Rows that each set of networks is judged on, a share of each regime's, and the weight of one of them."""

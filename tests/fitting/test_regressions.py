@@ -45,6 +45,7 @@ def revised(data: InterventionalData, graph: np.ndarray, n_jobs: int = 1, **more
     settings = {
         "doubtful": graph[pairs.cause, pairs.effect] & regressions.continuous[pairs.effect],
         "addable": np.zeros(pairs.n_pairs, bool),
+        "forward": np.ones(pairs.n_pairs, bool),
         "price": np.full(4, PRICE),
         "gain": np.zeros(pairs.n_pairs),
     }
@@ -88,6 +89,15 @@ def test_additions_close_no_cycle():
     found, _ = revised(data, np.zeros((4, 4), bool), addable=np.ones(12, bool))
     order = module._places(found, Candidates.all_pairs(4), np.zeros(12, bool))
     assert (order[np.nonzero(found)[0]] < order[np.nonzero(found)[1]]).all()
+
+
+def test_the_order_of_all_variables_counts_not_one_orientation():
+    """X0 comes before X3 by way of X1, whatever is said about the two of them."""
+    graph = TRUE.copy()
+    graph[0, 3] = False
+    pairs = Candidates.all_pairs(4)
+    found, _ = revised(chain(), graph, addable=np.ones(12, bool), forward=~((pairs.cause == 0) & (pairs.effect == 3)))
+    assert found[0, 3]
 
 
 def test_only_what_may_be_added_is():

@@ -76,7 +76,7 @@ def refine(
     regressions : callable, optional
         Returns regressions of the continuous variables. Without it, networks decide about these.
     forward : bool [P], optional
-        Pairs that regressions may add: those whose orientation is the one that theta found.
+        Pairs whose orientation is the one that theta found; regressions add what agrees with most of them.
     settings : Settings
     on_progress : callable, optional
         Called with the share of the work that is done.
@@ -119,7 +119,8 @@ def refine(
                 graph,
                 scores.pairs,
                 doubtful=by_regression,
-                addable=movable if forward is None else movable & forward,
+                addable=movable,
+                forward=movable if forward is None else movable & forward,
                 price=price,
                 gain=gain,
                 on_progress=rest,

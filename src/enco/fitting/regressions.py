@@ -10,7 +10,8 @@ to be judged on nor the minimum that they end in, so that a lucky one is found o
 Before that, parents are added that the networks have overlooked, since whatever knows something of a missing parent
 seems useful and in a way is. The one that promises most is tried first. It must earn its price, and must not have lost
 where it was itself the target of the intervention, as an effect taken for a cause would. Only variables that come
-earlier in one order of all are tried, so that no two additions close a cycle.
+earlier in one order of all are tried, so that no two additions close a cycle. The order agrees with the graph and with
+as many orientations as possible: a single one may be wrong, and its edge be missing for just that reason.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -75,6 +76,7 @@ class Regressions:
         *,
         doubtful: Mask,
         addable: Mask,
+        forward: Mask,
         price: Floats,
         gain: Floats,
         on_progress: Callable[[float], None] = lambda fraction: None,
@@ -88,14 +90,16 @@ class Regressions:
         doubtful : bool [P]
             Edges of the graph to challenge, all into continuous variables.
         addable : bool [P]
-            Edges that may be added.
+            Edges that may be added ...
+        forward : bool [P]
+            ... if they agree with an order of the variables that agrees with as many of these as possible.
         price : float64 [N]
             What an edge into each variable must earn, nats.
         gain : float64 [P]
             What each seems to earn; those that seem to earn least go first.
         on_progress : callable, optional
         """
-        place = _places(graph, pairs, addable)
+        place = _places(graph, pairs, forward)
         targets = np.array(sorted({target for regime in self._regimes for target in regime.targets}), np.int64)
         joined = (graph | graph.T)[pairs.cause, pairs.effect]
         addable = addable & ~joined & self.continuous[pairs.effect] & np.isin(pairs.cause, targets)

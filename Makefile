@@ -4,12 +4,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint types layers browser bench packages reference docs clean
+.PHONY: demo test coverage lint types layers browser bench packages reference docs clean
 
 demo: $(VENV)/.core  ## install and run a real example end to end
 	$(BIN)/enco demo --out demo
 
 test: lint types layers  ## everything the gate checks
+	$(BIN)/python -m pytest
+
+coverage: $(VENV)/.dev  ## the tests again, slower, and which lines they reach
 	$(BIN)/python -m pytest --cov --cov-report=term
 
 lint: $(VENV)/.dev

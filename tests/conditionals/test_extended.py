@@ -226,3 +226,23 @@ def test_few_rows(engine, continuous, count):
     copy = engine(data).extended([(regime, np.arange(count)) for regime in data.interventional], 1e-2, 3)
     assert np.isfinite(copy.fit(HALF, 20).held_out_loss).all()
     assert np.isfinite(every_loss(copy, data)).all()
+
+
+def test_networks_anew_know_nothing_of_the_old_ones(continuous):
+    """Other candidates, other rows, weights of their own; and the model goes on as if there were none."""
+    data = make_data(continuous)
+    model, regime = fused(data), data.interventional[0]
+    model.fit(HALF, 40)
+    before = bits(model)
+    pairs = Candidates.from_mask([[0, 1, 0], [0, 0, 0], [0, 0, 0]])
+    first, second, other = (model.anew(pairs, [(regime, np.arange(0, 300, 2))], seed) for seed in (1, 1, 2))
+    for each in (first, second, other):
+        each.fit(np.full(1, 0.5), 400)
+    assert bits(first) == bits(second)
+    assert bits(first) != bits(other)
+    assert bits(model) == before
+    rows = np.arange(1, 300, 2)
+    without, given = first.family_losses(regime, rows, 1, np.array([[False], [True]]))
+    assert given < without - 0.5  # X2 copies X1 under do(X1), which observational rows do not show
+    graphs = np.array([[False], [True]])
+    assert (first.graph_losses(regime, rows, graphs)[:, 1] == [without, given]).all()

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enco.conditionals.base import ConditionalModel
+from enco.conditionals.fused import FusedConditionals
 from enco.confounders import scorable
 from enco.data import Regime
 from enco.estimators import ESTIMATORS, gamma_gradient, theta_gradient
@@ -14,6 +15,7 @@ from enco.fitting.counts import Counts
 from enco.fitting.moves import Move
 from enco.fitting.refine import refine
 from enco.fitting.regressions import Regressions
+from enco.fitting.reorder import reorder
 from enco.fitting.scoring import CrossFit
 from enco.parameters import EdgeParameters
 from enco.settings import Settings
@@ -117,17 +119,39 @@ class GraphFitting:
         counts: Callable[[], Counts] | None = None,
         regressions: Callable[[], Regressions] | None = None,
         confounded: NDArray[np.bool_] | None = None,
+        observational: Regime | None = None,
         on_progress: Callable[[float], None] = lambda fraction: None,
     ) -> tuple[NDArray[np.bool_], list[Move]]:
-        """Improve an acyclic graph [N, N] by moves that knowledge, and confounded pairs [P], allow."""
+        """Improve an acyclic graph [N, N] by moves that knowledge, and confounded pairs [P], allow.
+
+        With observational rows and the fused engine, directions that hardly any rows tell are revised first.
+        """
         closed = self._fixed if confounded is None else self._fixed | confounded
-        against = self._oriented & (self.parameters.theta < 0)
+        movable = ~closed & ~(self._oriented & (self.parameters.theta < 0))
+
+        def revise(evidence: float, tell: Callable[[float], None]) -> NDArray[np.bool_]:
+            assert isinstance(self.model, FusedConditionals)
+            assert observational is not None
+            return reorder(
+                self.model,
+                adjacency,
+                regimes=[observational, *self.regimes],
+                counts=None if counts is None else counts(),
+                likely=(self.parameters.gamma > 0) & (self.parameters.theta > 0),
+                movable=movable,
+                evidence=evidence,
+                settings=self.settings,
+                on_progress=tell,
+            )
+
+        revisable = isinstance(self.model, FusedConditionals) and observational is not None
         return refine(
             self.model,
             adjacency,
             regimes=self.regimes,
-            movable=~closed & ~against,
+            movable=movable,
             forward=self.parameters.theta > 0,
+            reorder=revise if revisable and len(self._distant) else None,
             doubt=doubt,
             counts=counts,
             regressions=regressions,

@@ -16,6 +16,7 @@ Map of what is used here:
 `enco.estimators`          edge effects to gradients: Eq. 3, Eq. 4, and their alternatives
 `enco.fitting.graph`       the graph-fitting stage
 `enco.fitting.refine`      single-edge improvements of the final, acyclic graph
+`enco.fitting.reorder`     before them, directions that no intervention tells
 `enco.knowledge`           what the user knows beforehand
 =========================  =============================================================================
 
@@ -212,6 +213,7 @@ class Discovery:
             lambda: Counts.of(self._data, self.column),
             self._regressions if self._gaussian else None,
             confounded,
+            None if confounded is not None else self._data.observational,
             lambda fraction: on_progress(self._progress("refinement", fraction)),
         )
         _log.info("refinement: %d edges before, %d after %d moves", adjacency.sum(), refined.sum(), len(moves))

@@ -35,6 +35,7 @@ from enco.fitting.counts import Counts
 from enco.fitting.moves import Move
 from enco.fitting.recount import Recount
 from enco.fitting.regressions import Regressions
+from enco.fitting.reorder import moves_between
 from enco.fitting.scoring import CrossFit, part_of
 from enco.graphs.dag import has_path
 from enco.settings import Settings
@@ -55,6 +56,7 @@ def refine(
     counts: Callable[[], Counts] | None = None,
     regressions: Callable[[], Regressions] | None = None,
     forward: Mask | None = None,
+    reorder: Callable[[float, Callable[[float], None]], Mask] | None = None,
     settings: Settings,
     on_progress: Callable[[float], None] = lambda fraction: None,
 ) -> tuple[Mask, list[Move]]:
@@ -77,6 +79,9 @@ def refine(
         Returns regressions of the continuous variables. Without it, networks decide about these.
     forward : bool [P], optional
         Pairs whose orientation is the one that theta found; regressions add what agrees with most of them.
+    reorder : callable, optional
+        Revises the directions of the graph as a whole first (`enco.fitting.reorder`), given the nats that an edge must
+        earn and whom to tell of its progress.
     settings : Settings
     on_progress : callable, optional
         Called with the share of the work that is done.
@@ -91,8 +96,12 @@ def refine(
     graph, done = adjacency.copy(), list[Move]()
     if not settings.refine_rounds:
         return graph, done
+    evidence = _least_evidence(model.candidates, adjacency, settings)
+    if reorder is not None:
+        graph = reorder(evidence, part_of(on_progress, 0, 2))
+        done += moves_between(adjacency, graph, model.candidates)
+        on_progress = part_of(on_progress, 1, 2)
     scores = CrossFit(model, regimes, settings)
-    evidence = _least_evidence(scores.pairs, adjacency, settings)
     price = settings.sparsity * scores.free_rows + evidence
     for k in range(settings.refine_rounds):  # the networks follow the graph
         scores.train(graph, part_of(on_progress, k, settings.refine_rounds + 1))

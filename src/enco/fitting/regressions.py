@@ -257,6 +257,8 @@ class _Family:
                 break
             parent = left.pop(best)
             more = self._go_on_from(fit, (*fit.parents, parent))
+            if more.worth_beside(fit, self._price) <= 0:  # units that serve other parents may not find their way
+                more = more.or_better(self._from_scratch(more.parents, 0))
             cost = -more.worth_beside(fit, self._price)
             if cost < 0 and self._gain_where_pushed(fit, more, parent) > 0:
                 fit, failures = more, 0

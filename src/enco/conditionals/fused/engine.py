@@ -70,11 +70,12 @@ class FusedConditionals:
         self.n_jobs = n_jobs
         self._pool = ThreadPoolExecutor(n_jobs)
         self._column = np.arange(candidates.n_variables) if column is None else column
-        self.layout = Layout.build(candidates, data.n_levels[self._column], settings.hidden)
+        self._n_levels = data.n_levels[self._column]
+        self.layout = Layout.build(candidates, self._n_levels, settings.hidden)
         rng = np.random.default_rng([seed, 1])
         observational = [(data.observational, np.arange(data.observational.n_rows))]
         self._training = [TrainingRows.of(observational, candidates.n_variables, settings.held_out, rng)]
-        self._numeric = (data.n_levels[self._column] == 0).astype(np.uint8)
+        self._numeric = (self._n_levels == 0).astype(np.uint8)
         unit, slot, numeric = Standardisation.of(data), data.slots[self._column], self._numeric.view(bool)
         center, self._scale = np.zeros(len(self._column)), np.ones(len(self._column))
         center[numeric] = unit.center[slot[numeric]]
@@ -83,11 +84,14 @@ class FusedConditionals:
         inverse_scale = np.divide(1.0, self._scale, out=np.zeros_like(self._scale), where=self._scale > 0)
         rows = data.observational
         self._columns = Table(rows.codes, rows.reals, slot, self._numeric, center, inverse_scale)
-        self.weights = _initial_weights(self.layout, candidates, rng)
+        self._start(rng, seed)
+
+    def _start(self, rng: np.random.Generator, seed: int) -> None:
+        self.weights = _initial_weights(self.layout, self.candidates, rng)
         self.first = np.zeros_like(self.weights)
         self.second = np.zeros_like(self.weights)
-        self.counters = np.zeros(candidates.n_variables, np.int64)
-        self.streams = new_streams(seed, candidates.n_variables)
+        self.counters = np.zeros(self.candidates.n_variables, np.int64)
+        self.streams = new_streams(seed, self.candidates.n_variables)
 
     def fit(
         self,
@@ -141,6 +145,18 @@ class FusedConditionals:
             other._training = [*self._training, more.repeated(times)]
         return other
 
+    def anew(
+        self, candidates: Candidates, rows: Sequence[tuple[Regime, NDArray[np.int64]]], seed: int
+    ) -> "FusedConditionals":
+        """Return new networks over other candidates, trained on these rows only, where they leave a variable free."""
+        other = copy(self)
+        rng = np.random.default_rng([seed, 1])
+        other.candidates = candidates
+        other.layout = Layout.build(candidates, self._n_levels, self.settings.hidden)
+        other._training = [TrainingRows.of(rows, candidates.n_variables, self.settings.held_out, rng)]
+        other._start(rng, seed)
+        return other
+
     def edge_effects(
         self, regime: Regime, rows: NDArray[np.int64], edge_probability: Floats, wanted: NDArray[np.bool_]
     ) -> Floats:
@@ -163,15 +179,22 @@ class FusedConditionals:
 
     def graph_losses(self, regime: Regime, rows: NDArray[np.int64], graphs: NDArray[np.bool_]) -> Floats:
         """Mean loss of each variable under G graphs shared by all rows, float64 [G, N]."""
-        result = np.zeros((self.candidates.n_variables, len(graphs)), np.float32)
+        result = np.zeros((len(graphs), self.candidates.n_variables))
 
         def run(j: int) -> None:
-            pairs = self.candidates.pairs_into(j)
-            x, y = self._gather(self._table(regime), rows, j)
-            graph_losses(*self._network(j), x, y, np.ascontiguousarray(graphs[:, pairs].view(np.uint8)), result[j])
+            result[:, j] = self.family_losses(regime, rows, j, graphs[:, self.candidates.pairs_into(j)])
 
         self._run(run, range(self.candidates.n_variables))
-        return result.T.astype(np.float64)
+        return result
+
+    def family_losses(
+        self, regime: Regime, rows: NDArray[np.int64], effect: int, families: NDArray[np.bool_]
+    ) -> NDArray[np.float32]:
+        """Mean loss of one variable given G sets of its candidate parents [G, k], [G]."""
+        result = np.zeros(len(families), np.float32)
+        x, y = self._gather(self._table(regime), rows, effect)
+        graph_losses(*self._network(effect), x, y, np.ascontiguousarray(families.view(np.uint8)), result)
+        return result
 
     def residuals(self, regime: Regime, rows: NDArray[np.int64], graph: NDArray[np.bool_]) -> list[Floats]:
         """Return what a graph [P] leaves unexplained, [rows, levels] per variable, or [rows, 1] if it is continuous."""

@@ -170,9 +170,9 @@ def test_moves_between_two_graphs():
     assert not list(moves_between(after, after, pairs))
 
 
-def draw(seed, interventions):
+def draw(seed, interventions, *, interventional_rows=200):
     return Problem(
-        structure="bidiag", seed=seed, variables=8, categories=5, rows=2000, interventional_rows=200,
+        structure="bidiag", seed=seed, variables=8, categories=5, rows=2000, interventional_rows=interventional_rows,
         interventions=interventions,
     ).draw()  # fmt: skip
 
@@ -189,13 +189,23 @@ def test_directions_that_no_regime_tells(seed, monkeypatch):
     assert without > 1  # or this test shows nothing
 
 
-def test_no_search_where_every_direction_is_told(monkeypatch):
-    def never(*_, **__):
-        raise AssertionError
-
-    monkeypatch.setattr("enco.fitting.graph.reorder", never)
-    data, _ = draw(1, 8)
-    ENCO(random_state=0, max_epochs=3).fit(data)
+@pytest.mark.parametrize(
+    ("interventions", "rows", "latent", "searched"),
+    [
+        (8, 200, False, False),
+        (7, 200, False, False),
+        (6, 200, False, True),
+        (8, 20, False, True),
+        (6, 200, True, False),
+    ],
+)
+def test_where_orders_are_searched(interventions, rows, latent, searched, monkeypatch):
+    """Where no rows, or hardly any, tell the two directions of a pair apart; not if confounders are looked for."""
+    calls = []
+    monkeypatch.setattr("enco.fitting.graph.reorder", lambda model, graph, **rest: calls.append(1) or graph)
+    data, _ = draw(1, interventions, interventional_rows=rows)
+    ENCO(random_state=0, max_epochs=2, latent=latent).fit(data)
+    assert bool(calls) == searched
 
 
 def test_knowledge_stands():

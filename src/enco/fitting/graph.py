@@ -25,6 +25,7 @@ __all__ = ["GraphFitting"]
 Floats = NDArray[np.float64]
 
 RESTING_FROM = 5_000  # candidate pairs
+FEW_ROWS = 60  # that tell a direction: with fewer, all rows together may know better
 MOST_EVIDENCE_ROWS = 1024  # of one regime, in each look at the orientation evidence
 
 
@@ -65,13 +66,14 @@ class GraphFitting:
         self._fixed = fixed
         self._oriented = oriented
         cause, effect = parameters.candidates.cause, parameters.candidates.effect
-        told_apart = np.zeros(len(cause), bool)
+        telling = np.zeros(len(cause), np.int64)  # rows that tell which of the two comes first
         for regime in regimes:
-            told_apart |= np.isin(cause, regime.targets) != np.isin(effect, regime.targets)
+            telling[np.isin(cause, regime.targets) != np.isin(effect, regime.targets)] += regime.n_rows
         # Pairs that no regime tells apart learn their orientation from other interventions (Appendix C.4); one of
         # (i, j) and (j, i) stands for both.
         reverse = parameters.candidates.reverse
-        self._distant = np.flatnonzero(~told_apart & ((cause < effect) | (reverse < 0)) & ~oriented)
+        self._distant = np.flatnonzero((telling == 0) & ((cause < effect) | (reverse < 0)) & ~oriented)
+        self._hardly_told = bool(((telling < FEW_ROWS) & ~oriented).any())
         self._rests = len(cause) >= RESTING_FROM
 
     def orient(self, *, existence: bool = False) -> None:
@@ -151,7 +153,7 @@ class GraphFitting:
             regimes=self.regimes,
             movable=movable,
             forward=self.parameters.theta > 0,
-            reorder=revise if revisable and len(self._distant) else None,
+            reorder=revise if revisable and self._hardly_told else None,
             doubt=doubt,
             counts=counts,
             regressions=regressions,

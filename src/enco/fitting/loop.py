@@ -213,7 +213,7 @@ class Discovery:
             lambda: Counts.of(self._data, self.column),
             self._regressions if self._gaussian else None,
             confounded,
-            None if confounded is not None else self._data.observational,
+            None if self.settings.latent else self._data.observational,  # which a confounder would mislead
             lambda fraction: on_progress(self._progress("refinement", fraction)),
         )
         _log.info("refinement: %d edges before, %d after %d moves", adjacency.sum(), refined.sum(), len(moves))

@@ -105,7 +105,7 @@ def kinked(n: int = 6000, noise: float = 0.002) -> tuple[Rows, Rows]:
 
 def test_a_function_is_learned_down_to_its_noise():
     train, others = kinked()
-    found = Regression.random(train, np.random.default_rng(0)).fit(train, others)
+    found = Regression.random(train, np.random.default_rng(0)).fit(train, others, rng=np.random.default_rng(1))
     at_best = 0.5 * np.log(2 * np.pi * np.e * 0.002**2)
     assert found.losses(others).mean() < at_best + 0.3
 
@@ -114,7 +114,7 @@ def test_noise_that_depends_on_the_inputs_is_learned():
     x, rng = rows(8000, 1)
     y = (x[:, 0] + np.exp(0.8 * x[:, 0]) * rng.normal(size=len(x))).astype(np.float32)
     train, others = Rows(x[:4000], y[:4000]), Rows(x[4000:], y[4000:])
-    found = Regression.random(train, rng).fit(train, others)
+    found = Regression.random(train, rng).fit(train, others, rng=np.random.default_rng(1))
     inner = np.abs(x[:, 0]) < 1.5
     assert np.abs(found.spread(x)[inner] - 1.6 * x[inner, 0]).mean() < 0.35
 
@@ -122,7 +122,7 @@ def test_noise_that_depends_on_the_inputs_is_learned():
 def test_an_exact_copy_has_a_finite_loss():
     x, rng = rows(1000, 1)
     train, others = Rows(x[:500], x[:500, 0]), Rows(x[500:], x[500:, 0])
-    loss = Regression.random(train, rng).fit(train, others).losses(others)
+    loss = Regression.random(train, rng).fit(train, others, rng=np.random.default_rng(1)).losses(others)
     assert np.isfinite(loss).all()
     assert loss.mean() < -3
 
@@ -132,18 +132,18 @@ def test_outliers_do_not_move_the_mean():
     y = (2 * x[:, 0] + 0.1 * rng.normal(size=len(x))).astype(np.float32)
     y[::200] = 10.0
     train, others = Rows(x[:2000], y[:2000]), Rows(x[2000:], y[2000:])
-    found = Regression.random(train, rng).fit(train, others)
+    found = Regression.random(train, rng).fit(train, others, rng=np.random.default_rng(1))
     assert np.abs(found.mean(x) - 2 * x[:, 0]).mean() < 0.03
 
 
 def test_new_inputs_change_nothing_at_first_and_useless_ones_can_go():
     train, others = kinked()
-    found = Regression.random(train, np.random.default_rng(0)).fit(train, others)
+    found = Regression.random(train, np.random.default_rng(0)).fit(train, others, rng=np.random.default_rng(1))
     noise = np.random.default_rng(1).normal(size=(len(others.target), 1)).astype(np.float32)
-    wider = found.with_inputs(np.array([0, -1, 1]))
+    wider = found.with_inputs(np.eye(4)[[0, 2, 3]])
     more = Rows(np.hstack([others.inputs[:, :1], noise, others.inputs[:, 1:]]), others.target)
     np.testing.assert_allclose(wider.losses(more), found.losses(others), atol=1e-3)
-    again = wider.with_inputs(np.array([0, 2]))
+    again = wider.with_inputs(np.eye(4)[:, [0, 2, 3]])
     np.testing.assert_allclose(again.losses(others), found.losses(others), atol=1e-3)
     assert more.of(np.array([0, 2])).inputs.tolist() == others.inputs.tolist()
 
@@ -151,7 +151,9 @@ def test_new_inputs_change_nothing_at_first_and_useless_ones_can_go():
 def test_expected_gains_tell_what_is_missing_from_what_is_not():
     train, others = kinked()
     blind = Rows(train.inputs[:, [0, 2]], train.target)
-    found = Regression.random(blind, np.random.default_rng(0)).fit(blind, Rows(others.inputs[:, [0, 2]], others.target))
+    found = Regression.random(blind, np.random.default_rng(0)).fit(
+        blind, Rows(others.inputs[:, [0, 2]], others.target), rng=np.random.default_rng(1)
+    )
     rng = np.random.default_rng(1)
     more = np.column_stack([train.inputs[:, 1], rng.normal(size=(len(blind.target), 2))]).astype(np.float32)
     missing, noise, two = found.expected_gains(blind, more, [np.array([0]), np.array([1]), np.array([1, 2])])
@@ -163,12 +165,18 @@ def test_expected_gains_tell_what_is_missing_from_what_is_not():
 def test_a_hopeless_fit_ends_soon():
     train, others = kinked()
     steps = []
-    found = Regression.random(train, np.random.default_rng(0)).fit(train, others, go_on=lambda: steps.append(0))
+    found = Regression.random(train, np.random.default_rng(0)).fit(
+        train, others, rng=np.random.default_rng(1), go_on=lambda: steps.append(0)
+    )
     blind = np.array([0])
     narrow, unseen = train.of(blind), others.of(blind)
     tries: list[int] = []
     without = Regression.random(narrow, np.random.default_rng(0)).fit(
-        narrow, unseen, goal=(found.learned, 0.05 * len(train.target)), go_on=lambda: tries.append(0)
+        narrow,
+        unseen,
+        rng=np.random.default_rng(1),
+        goal=(found.learned, 0.05 * len(train.target)),
+        go_on=lambda: tries.append(0),
     )
     assert without.learned > found.learned + 1000
     assert len(tries) < len(steps)
@@ -181,4 +189,53 @@ def test_training_can_be_interrupted():
         raise InterruptedError
 
     with pytest.raises(InterruptedError):
-        Regression.random(train, np.random.default_rng(0)).fit(train, others, go_on=stop)
+        Regression.random(train, np.random.default_rng(0)).fit(train, others, rng=np.random.default_rng(1), go_on=stop)
+
+
+def test_an_input_that_others_stand_in_for():
+    """The third input is a linear function of the others: the regression without it says the same."""
+    x, rng = rows(500, 2)
+    more = np.column_stack([x[:, 0], x[:, 1], 2 * x[:, 0] - x[:, 1] + 0.5, x[:, 2]])
+    found = Regression(random_layer(4, rng), random_layer(4, rng))
+    without = found.with_inputs(np.array([[1.0, 0, 0], [0, 1, 0], [2, -1, 0.5], [0, 0, 1]]))
+    np.testing.assert_allclose(without.mean(x), found.mean(more), rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(without.spread(x), found.spread(more), rtol=1e-3, atol=1e-3)
+
+
+def test_units_whose_kinks_matter_start_anew_last():
+    """Units that are linear wherever rows are can go without a trace; the one with a kink stays."""
+    x, rng = rows(2000, 1)
+    layer = _Layer.random(2, 12, 0.0, rng)
+    into, out, _ = (part.copy() for part in layer.parts)
+    into[:, :], out[:] = [[0.1], [5.0]], 1.0  # always above zero ...
+    into[:, 1] = [0.1, -5.0]  # ... or always below
+    into[:, 3] = [1.0, 0.2]
+    linear = [0.3, -0.1]
+    layer = _Layer(np.concatenate([into.ravel(), out, linear]), 12)
+    weight = np.ones(len(x), np.float32)
+    left = (np.maximum(x[:, 0] - 1.0, 0.0) - 0.1).astype(np.float32)
+    new = layer.renewed(x, weight, left, rng)
+    np.testing.assert_allclose(new(x), layer(x), atol=1e-3)
+    assert new.parts[0][:, 3].tolist() == [1.0, 0.2]
+    fresh = np.flatnonzero(new.parts[1] == 0.0)
+    assert len(fresh) == module.RENEWED_UNITS
+    kinks = -new.parts[0][1, fresh] / new.parts[0][0, fresh]
+    assert np.median(np.abs(kinks - 1.0)) < 0.3  # where what is left has one
+
+
+def test_renewals_lead_out_of_a_bad_minimum(monkeypatch):
+    """All kinks lie where no rows are, and no step can move them: without renewals, all that is learned is linear."""
+    x, rng = rows(2000, 1)
+    y = (np.abs(x[:, 0]) + 0.05 * rng.normal(size=len(x))).astype(np.float32)
+    train, others = Rows(x[:1500], y[:1500]), Rows(x[1500:], y[1500:])
+    start = Regression.random(train, rng)
+    into, out, linear = start.mean.parts
+    far = _Layer(np.concatenate([(0.01 * into + [[0.0], [10.0]]).ravel(), out, linear]), start.mean.units)
+    start = Regression(far, start.spread)
+    spread = []
+    for renewals in (0, module.MOST_RENEWALS):
+        monkeypatch.setattr(module, "MOST_RENEWALS", renewals)
+        found = start.fit(train, others, rng=np.random.default_rng(1))
+        spread.append(np.std(others.target - found.mean(others.inputs)))
+    assert spread[0] > 0.5
+    assert spread[1] < 0.06

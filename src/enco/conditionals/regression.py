@@ -11,6 +11,10 @@ rows: with J [rows, weights] the derivatives of m, w = r exp(-s) and r each row'
 
 and for s the same with weight r / 2 and pull r ((y - m)^2 exp(-s) - 1) / 2, which is Fisher scoring. A step is taken
 if it lowers the penalised loss; else the damping grows.
+
+Kinks that lie badly stay where they are: such steps end in the nearest of many minima, thousands of nats apart. So once
+they have ended, the units whose kinks hardly matter start anew (`renewed`), with kinks where what is left unexplained
+has one, and the steps go on; as often as that pays.
 """
 
 from collections.abc import Callable, Sequence
@@ -38,6 +42,10 @@ PATIENCE = 3  # steps without a better held-out loss
 HOPELESS = 0.05  # share of the way to the goal that a step must make if the goal is far off
 DAMPING = (1.0, 1e-6)  # to begin with, and least
 TRIES = 6  # dampings tried for one step
+MOST_RENEWALS = 3
+LEAST_RENEWAL = 20.0  # nats; a renewal that gains less is the last
+RENEWED_UNITS = 8
+KINKS_TRIED = 24  # for each of them
 ROWS_FOR_CURVATURE, ROWS_PER_WEIGHT = 1000, 5  # are enough, whichever is more
 ROWS_FOR_GAINS = 3000
 BLOCK = 1024  # rows whose derivatives fit into the cache
@@ -129,11 +137,13 @@ class _Layer:
         gradient = self.gradient(inputs, pull) - PENALTY * self.weights
         scale = np.diag(square) + PENALTY
         damping, before = self.damping, loss(values) + self.penalty()
-        for _ in range(TRIES):
+        for turn in range(TRIES):
             np.fill_diagonal(square, scale * (1.0 + damping))
             # Not SciPy's solver, which would keep other threads waiting.
             change = np.linalg.solve(square, gradient)
-            moved = replace(self, weights=self.weights + change, damping=max(DAMPING[1], damping / 4.0))
+            # Less damping next time, unless less has just been tried in vain.
+            next_damping = damping if turn else max(DAMPING[1], damping / 4.0)
+            moved = replace(self, weights=self.weights + change, damping=next_damping)
             new_values = moved(inputs)
             if loss(new_values) + moved.penalty() < before:
                 return moved, new_values
@@ -143,12 +153,44 @@ class _Layer:
     def penalty(self) -> float:
         return 0.5 * PENALTY * float(self.weights @ self.weights)
 
-    def with_inputs(self, source: NDArray[np.int64]) -> "_Layer":
-        """Return the layer for other inputs; `source` says whose weights each takes over, -1 for none."""
+    def with_inputs(self, stand_in: Floats) -> "_Layer":
+        """Return the layer for other inputs, of which `stand_in` [old inputs, new inputs] makes the old ones."""
         into, out, linear = self.parts
-        known = source >= 0
-        into = np.where(known[:, None], into[source], 0.0)
-        linear = np.where(known, linear[source], 0.0)
+        weights = np.concatenate([(stand_in.T @ into).ravel(), out, stand_in.T @ linear])
+        return replace(self, weights=weights, damping=1e-2 * DAMPING[0])
+
+    def renewed(self, inputs: Block, weight: Block, left: Block, rng: np.random.Generator) -> "_Layer":
+        """Return the layer with other units in place of those whose kinks matter least; they have no say yet.
+
+        Parameters
+        ----------
+        inputs : float32 [rows, inputs]
+        weight : float32 [rows]
+        left : float32 [rows]
+            What the layer leaves unexplained.
+        rng : numpy.random.Generator
+            Draws kinks to choose from: in any direction, through a row.
+        """
+        into, out, linear = (part.copy() for part in self.parts)
+        x, w = inputs.astype(np.float64), weight.astype(np.float64)
+        hidden = x @ into
+        above, below = (np.sqrt(w @ np.maximum(sign * hidden, 0.0) ** 2) for sign in (1.0, -1.0))
+        weakest = np.argsort(np.abs(out) * np.minimum(above, below), kind="stable")[:RENEWED_UNITS]
+        # On the side of the kink where most rows are, a unit is a linear function.
+        slope = np.where(above > below, 1.0, float(kernels.SLOPE))
+        linear += into[:, weakest] @ (slope * out)[weakest]
+
+        kinks = rng.standard_normal((x.shape[1], len(weakest) * KINKS_TRIED))
+        kinks[:-1] /= np.sqrt(max(1, x.shape[1] - 1))
+        kinks[-1] = -np.einsum("rk,kr->r", x[rng.integers(len(x), size=kinks.shape[1]), :-1], kinks[:-1])
+        # Neither what the kinks add nor what is left should be what a linear function could say.
+        both = np.column_stack([np.maximum(x @ kinks, 0.0), left])
+        square = x.T @ (w[:, None] * x) + PENALTY * np.eye(x.shape[1])
+        both -= x @ np.linalg.solve(square, x.T @ (w[:, None] * both))
+        bent, left = both[:, :-1], both[:, -1]
+        fitting = np.abs(bent.T @ (w * left)) / np.sqrt(np.einsum("r,rk,rk->k", w, bent, bent) + 1e-9)
+        chosen = np.argmax(fitting.reshape(len(weakest), -1), axis=1) + KINKS_TRIED * np.arange(len(weakest))
+        into[:, weakest], out[weakest] = kinks[:, chosen], 0.0
         return replace(self, weights=np.concatenate([into.ravel(), out, linear]), damping=1e-2 * DAMPING[0])
 
 
@@ -169,7 +211,7 @@ class Regression:
     >>> y = np.abs(x[:, 0]) + 0.01 * rng.normal(size=2000).astype(np.float32)
     >>> rows = Rows(np.hstack([x, np.ones_like(x)]), y)
     >>> train, held_out = Rows(rows.inputs[:1800], y[:1800]), Rows(rows.inputs[1800:], y[1800:])
-    >>> found = Regression.random(train, rng).fit(train, held_out)
+    >>> found = Regression.random(train, rng).fit(train, held_out, rng=rng)
     >>> round(float(np.std(y - found.mean(rows.inputs))), 3)
     0.01
     """
@@ -185,10 +227,16 @@ class Regression:
         level = float(np.log(np.var(train.target, dtype=np.float64) + 1e-12))
         return cls(_Layer.random(n_inputs, MEAN_UNITS, 0.0, rng), _Layer.random(n_inputs, SPREAD_UNITS, level, rng))
 
-    def with_inputs(self, source: NDArray[np.int64]) -> "Regression":
-        """Return the same function of other inputs, to go on from: `source` has the old place of each, or -1."""
-        source = np.append(source, len(self.mean.parts[2]) - 1)
-        return Regression(self.mean.with_inputs(source), self.spread.with_inputs(source))
+    def with_inputs(self, stand_in: Floats) -> "Regression":
+        """Return a function of other inputs to go on from.
+
+        Parameters
+        ----------
+        stand_in : float64 [old inputs, new inputs]
+            What to put in place of each old input, the constant among them: an input that is still there, or a linear
+            function of those that are.
+        """
+        return Regression(self.mean.with_inputs(stand_in), self.spread.with_inputs(stand_in))
 
     def losses(self, rows: Rows) -> Floats:
         """-log p(y | x) of each row, nats, [rows]."""
@@ -232,20 +280,46 @@ class Regression:
         train: Rows,
         held_out: Rows,
         *,
+        rng: np.random.Generator,
         goal: tuple[float, float] | None = None,
         go_on: Callable[[], object] = lambda: None,
     ) -> "Regression":
-        """Train until rows held out are no longer explained better.
+        """Train until rows held out are no longer explained better, however units are renewed.
 
         Parameters
         ----------
         train, held_out : Rows
+        rng : numpy.random.Generator
+            For renewals.
         goal : (float, float), optional
             A value of `learned` to compete with, and how far off is far. If it is far off and the way there slow,
             there is no point in going on.
         go_on : callable
             Called before every step; may raise.
         """
+        best = self._descended(train, held_out, goal, go_on)
+        for _ in range(MOST_RENEWALS):
+            if goal and best.learned - goal[0] > goal[1]:
+                break
+            before = best.learned
+            again = best.renewed(train, rng)._descended(train, held_out, goal, go_on)
+            best = min(best, again, key=lambda regression: regression.learned)
+            if before - best.learned < LEAST_RENEWAL:
+                break
+        return best
+
+    def renewed(self, train: Rows, rng: np.random.Generator) -> "Regression":
+        """Start the units of the mean anew that matter least."""
+        every = max(1, len(train.target) // ROWS_FOR_GAINS)
+        x, y = (np.ascontiguousarray(each[::every]) for each in (train.inputs, train.target))
+        mean = self.mean(x)
+        weight, _ = kernels.mean_terms(y, mean, self.spread(x))
+        return replace(self, mean=self.mean.renewed(x, weight, y - mean, rng))
+
+    def _descended(
+        self, train: Rows, held_out: Rows, goal: tuple[float, float] | None, go_on: Callable[[], object]
+    ) -> "Regression":
+        """Take steps to the nearest minimum."""
         x, y = train.inputs, train.target
         now, best, least, waited, before = self, self, np.inf, 0, np.inf
         mean, spread = self.mean(x), self.spread(x)

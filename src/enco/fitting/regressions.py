@@ -41,8 +41,9 @@ ALL_ROWS_UP_TO = 30  # variables; in larger graphs each has fewer rows, so that 
 LEAST_SHARE = 0.15  # ... down to this share
 HELD_OUT = 0.1
 CLEAR = 0.05  # nats per row: beyond this a parent is confirmed without further ado
-TURNS = 2
-MOST_FAILURES = 3  # candidates tried in vain, one after the other
+TURNS, MOST_TURNS = 2, 4  # of a contest; more than two only as long as the halves are not agreed ...
+DISCORD = 3.0  # ... and one finds the parent worth so many times as much as the other
+MOST_FAILURES = 3  # candidates tried in vain beside the same parents
 
 Change = tuple[str, int, float]  # kind of move, parent, cost
 
@@ -199,8 +200,12 @@ class _Fit:
 
     def worth_beside(self, other: "_Fit", price: float) -> float:
         """Return what parents that the other has not are worth beyond their price, by the more sceptical half, nats."""
-        gains = [its - mine for mine, its in zip(self.losses, other.losses, strict=True)]
+        gains = self.gains_over(other)
         return len(gains) * min(gains) - price
+
+    def gains_over(self, other: "_Fit") -> list[float]:
+        """Return how much better than the other it is by each half, nats."""
+        return [its - mine for mine, its in zip(self.losses, other.losses, strict=True)]
 
     def or_better(self, other: "_Fit") -> "_Fit":
         """Of each half, the one that has learned better."""
@@ -249,8 +254,8 @@ class _Family:
 
     def _grown(self, fit: _Fit, candidates: Sequence[int]) -> tuple[_Fit, dict[int, float]]:
         """Add the candidate that promises most until none is worth its price; return the cost of each as well."""
-        left, added, failures = list(candidates), dict[int, float](), 0
-        while left and failures < MOST_FAILURES:
+        left, vain, added = list(candidates), list[int](), dict[int, float]()
+        while left and len(vain) < MOST_FAILURES:
             promise = self._promise(fit, left)
             best = int(np.argmax(promise))
             if promise[best] < self._price:
@@ -261,10 +266,11 @@ class _Family:
                 more = more.or_better(self._from_scratch(more.parents, 0))
             cost = -more.worth_beside(fit, self._price)
             if cost < 0 and self._gain_where_pushed(fit, more, parent) > 0:
-                fit, failures = more, 0
+                fit = more
                 added[parent] = cost
+                left, vain = left + vain, []  # beside this one, they may be worth more
             else:
-                failures += 1
+                vain.append(parent)
         return fit, added
 
     def _promise(self, fit: _Fit, candidates: Sequence[int]) -> Floats:
@@ -302,9 +308,12 @@ class _Family:
         """Regressions with and without a parent, each as good as the other can teach it to be."""
         others = tuple(other for other in fit.parents if other != parent)
         without = self._go_on_from(fit, others, competing=True)
-        if sum(without.losses) - sum(fit.losses) > CLEAR * sum(half.weight.sum() for half in self._halves):
-            return fit, without
-        for turn in range(1, TURNS + 1):
+        clear = CLEAR * sum(half.weight.sum() for half in self._halves)
+        for turn in range(1, MOST_TURNS + 1):
+            # Halves that are far from agreed: one of the regressions has lost its way.
+            lost = max(gains := fit.gains_over(without)) > DISCORD * min(gains)
+            if not lost and (turn > TURNS or sum(gains) > clear):
+                break
             if fit.worth_beside(without, self._price) > 0:
                 without = without.or_better(self._from_scratch(others, turn))
                 continue
@@ -322,11 +331,18 @@ class _Family:
         )
 
     def _go_on_from(self, fit: _Fit, parents: tuple[int, ...], *, competing: bool = False) -> _Fit:
-        old = np.full(sum(map(len, self._places.values())), -1)  # where each input was
-        known = self._columns(fit.parents)
-        old[known] = np.arange(len(known))
-        begin = [regression.with_inputs(old[self._columns(parents)]) for regression in fit.regressions]
-        return self._fit(parents, begin, self._rows(parents), fit if competing else None)
+        """Train on for other parents; what the others can say about one that left goes into their weights."""
+        rows, old, new = self._rows(parents), self._columns(fit.parents), self._columns(parents)
+        gone = ~np.isin(old, new)
+        begin = []
+        for regression, half, its in zip(fit.regressions, self._halves, rows, strict=True):
+            stand_in = np.zeros((len(old) + 1, len(new) + 1))
+            stand_in[:-1, :-1] = old[:, None] == new
+            stand_in[-1, -1] = 1.0  # the constant
+            if gone.any():
+                stand_in[:-1][gone] = _in_terms_of(its.train.inputs, half.train.inputs[:, old[gone]])
+            begin.append(regression.with_inputs(stand_in))
+        return self._fit(parents, begin, rows, fit if competing else None)
 
     def _fit(
         self,
@@ -338,7 +354,8 @@ class _Family:
         fitted, losses = [], []
         for k, (regression, half) in enumerate(zip(begin, rows, strict=True)):
             goal = (rival.regressions[k].learned, CLEAR * len(half.train.target)) if rival else None
-            fitted.append(regression.fit(half.train, half.held_out, goal=goal, go_on=self._go_on))
+            rng = np.random.default_rng([self._effect, 1 + k])
+            fitted.append(regression.fit(half.train, half.held_out, rng=rng, goal=goal, go_on=self._go_on))
             losses.append(float(fitted[-1].losses(half.judged) @ half.weight))
         return _Fit(parents, tuple(fitted), tuple(losses))
 
@@ -373,6 +390,20 @@ def _split(
         )
         halves.append(_Half(train, held_out, judged, weight[others], regime[others]))
     return halves
+
+
+def _in_terms_of(inputs: NDArray[np.float32], others: NDArray[np.float32]) -> Floats:
+    """Find the linear functions of the inputs that come closest to others, [others, inputs].
+
+    Examples
+    --------
+    >>> x, y = np.random.default_rng(0).normal(size=(2, 100, 1)).astype(np.float32)
+    >>> _in_terms_of(np.hstack([y, x]), x + 2 * y).round(3)
+    array([[2., 1.]])
+    """
+    square = (inputs.T @ inputs).astype(np.float64)
+    square += 1e-6 * np.trace(square) / len(square) * np.eye(len(square))
+    return np.asarray(np.linalg.solve(square, inputs.T @ others).T, np.float64)
 
 
 def _ranges(widths: Sequence[int]) -> list[I64]:

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -223,19 +225,27 @@ def test_units_whose_kinks_matter_start_anew_last():
     assert np.median(np.abs(kinks - 1.0)) < 0.3  # where what is left has one
 
 
-def test_renewals_lead_out_of_a_bad_minimum(monkeypatch):
-    """All kinks lie where no rows are, and no step can move them: without renewals, all that is learned is linear."""
-    x, rng = rows(2000, 1)
-    y = (np.abs(x[:, 0]) + 0.05 * rng.normal(size=len(x))).astype(np.float32)
-    train, others = Rows(x[:1500], y[:1500]), Rows(x[1500:], y[1500:])
-    start = Regression.random(train, rng)
-    into, out, linear = start.mean.parts
-    far = _Layer(np.concatenate([(0.01 * into + [[0.0], [10.0]]).ravel(), out, linear]), start.mean.units)
-    start = Regression(far, start.spread)
-    spread = []
-    for renewals in (0, module.MOST_RENEWALS):
-        monkeypatch.setattr(module, "MOST_RENEWALS", renewals)
-        found = start.fit(train, others, rng=np.random.default_rng(1))
-        spread.append(np.std(others.target - found.mean(others.inputs)))
-    assert spread[0] > 0.5
-    assert spread[1] < 0.06
+@pytest.mark.parametrize(
+    ("gains", "expected", "tried"),
+    [([50, 30, 40, 99], 120, 3), ([50, 10, 99], 60, 2), ([-5], 0, 1), ([19], 19, 1)],
+)
+def test_units_are_renewed_as_long_as_it_pays(gains, expected, tried, monkeypatch):
+    """The best of all is kept; a renewal that gains next to nothing, or loses, is the last."""
+    train, others = kinked()
+    begin, calls = Regression.random(train, np.random.default_rng(0)), []
+
+    def descended(self, *_):
+        gain = gains[len(calls) - 1] if calls else 0
+        calls.append(self.learned)
+        return replace(self, learned=(self.learned if np.isfinite(self.learned) else 0.0) - gain)
+
+    monkeypatch.setattr(Regression, "_descended", descended)
+    assert begin.fit(train, others, rng=np.random.default_rng(1)).learned == -expected
+    assert len(calls) - 1 == tried
+
+
+def test_what_is_far_off_is_not_renewed(monkeypatch):
+    train, others = kinked()
+    monkeypatch.setattr(Regression, "renewed", lambda *_: pytest.fail("renewed"))
+    start = Regression.random(train, np.random.default_rng(0))
+    start.fit(train, others, rng=np.random.default_rng(1), goal=(-1e9, 1.0))

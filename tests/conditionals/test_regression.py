@@ -237,11 +237,24 @@ def test_units_are_renewed_as_long_as_it_pays(gains, expected, tried, monkeypatc
     def descended(self, *_):
         gain = gains[len(calls) - 1] if calls else 0
         calls.append(self.learned)
-        return replace(self, learned=(self.learned if np.isfinite(self.learned) else 0.0) - gain)
+        quiet = replace(self.spread, weights=np.append(0.0 * self.spread.weights[:-1], -6.0))
+        return replace(self, spread=quiet, learned=(self.learned if np.isfinite(self.learned) else 0.0) - gain)
 
     monkeypatch.setattr(Regression, "_descended", descended)
     assert begin.fit(train, others, rng=np.random.default_rng(1)).learned == -expected
     assert len(calls) - 1 == tried
+
+
+@pytest.mark.parametrize("noise", [0.01, 0.3])
+def test_units_are_renewed_where_noise_is_small(noise, monkeypatch):
+    x, rng = rows(2000, 1)
+    y = np.abs(x[:, 0])
+    y = (y / y.std() + noise * rng.normal(size=len(x))).astype(np.float32)
+    calls, renewed = [], Regression.renewed
+    monkeypatch.setattr(Regression, "renewed", lambda *given: calls.append(1) or renewed(*given))
+    train, others = Rows(x[:1500], y[:1500]), Rows(x[1500:], y[1500:])
+    Regression.random(train, rng).fit(train, others, rng=rng)
+    assert bool(calls) == (noise < module.SMALL_NOISE)
 
 
 def test_what_is_far_off_is_not_renewed(monkeypatch):

@@ -12,9 +12,9 @@ rows: with J [rows, weights] the derivatives of m, w = r exp(-s) and r each row'
 and for s the same with weight r / 2 and pull r ((y - m)^2 exp(-s) - 1) / 2, which is Fisher scoring. A step is taken
 if it lowers the penalised loss; else the damping grows.
 
-Kinks that lie badly stay where they are: such steps end in the nearest of many minima, thousands of nats apart. So once
-they have ended, the units whose kinks hardly matter start anew (`renewed`), with kinks where what is left unexplained
-has one, and the steps go on; as often as that pays.
+Kinks that lie badly stay where they are: such steps end in the nearest of many minima, and where noise is small, these
+lie thousands of nats apart. So once they have ended, the units whose kinks hardly matter start anew (`renewed`), with
+kinks where what is left unexplained has one, and the steps go on; as often as that pays.
 """
 
 from collections.abc import Callable, Sequence
@@ -44,6 +44,7 @@ DAMPING = (1.0, 1e-6)  # to begin with, and least
 TRIES = 6  # dampings tried for one step
 MOST_RENEWALS = 3
 LEAST_RENEWAL = 20.0  # nats; a renewal that gains less is the last
+SMALL_NOISE = 0.1  # of the variable's own spread; where noise is larger, first minima are as good as any
 RENEWED_UNITS = 8
 KINKS_TRIED = 24  # for each of them
 ROWS_FOR_CURVATURE, ROWS_PER_WEIGHT = 1000, 5  # are enough, whichever is more
@@ -298,7 +299,8 @@ class Regression:
             Called before every step; may raise.
         """
         best = self._descended(train, held_out, goal, go_on)
-        for _ in range(MOST_RENEWALS):
+        noisy = np.median(best.spread(train.inputs)) > 2.0 * np.log(SMALL_NOISE)
+        for _ in range(0 if noisy else MOST_RENEWALS):
             if goal and best.learned - goal[0] > goal[1]:
                 break
             before = best.learned

@@ -4,6 +4,7 @@ import numpy as np
 
 from enco.conditionals.fused.layout import Layout
 from enco.data import InterventionalData
+from enco.fitting.families import FOLDS, MOST_JUDGED
 from enco.fitting.loop import Discovery
 from enco.fitting.scoring import MOST_TOGGLES
 
@@ -19,6 +20,8 @@ ORIENTATION_PER_UNIT = 1.3  # row, candidate pair, H
 
 PRESENT_PARENTS = 0.25  # share of the candidates in a sampled graph, at the start
 REFINEMENT_STEPS = 0.3  # share of its training steps that a network of the refinement takes before it stops
+FAMILIES = 500  # sets of parents of each variable that a search over orders asks for
+REGRESSION = 0.7e9  # a continuous variable
 
 
 def seconds_of(discovery: Discovery, data: InterventionalData, n_jobs: int) -> float:
@@ -59,10 +62,19 @@ def seconds_of(discovery: Discovery, data: InterventionalData, n_jobs: int) -> f
         ORIENTATION_PER_UNIT * hidden * np.minimum(regime_rows, settings.orientation_batch).sum() * per_regime
     )
     judged_rows = min(regime_rows.sum(), MOST_TOGGLES / max(1, pairs.n_pairs))
+    if settings.refine_rounds and discovery.searches_orders:
+        one_family = (hidden * (TOGGLE_PER_UNIT + TOGGLE_PER_PRODUCT * levels)).sum()
+        search = FAMILIES * min(data.n_rows, MOST_JUDGED) * one_family
+        search += FOLDS * REFINEMENT_STEPS * settings.refine_steps * training_step
+    else:
+        search = 0.0
+    regressions = REGRESSION * np.count_nonzero(data.n_levels == 0) if settings.refine_rounds else 0.0
     nanoseconds = (
         (training_steps + refinement_steps) * training_step
         + settings.max_epochs * settings.graph_steps * graph_step
         + passes * orientation_pass
         + settings.refine_rounds * judged_rows * toggles
+        + search
+        + regressions
     )
     return float(nanoseconds) * 1e-9 / min(n_jobs, data.n_variables)

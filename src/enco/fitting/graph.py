@@ -73,7 +73,7 @@ class GraphFitting:
         # (i, j) and (j, i) stands for both.
         reverse = parameters.candidates.reverse
         self._distant = np.flatnonzero((telling == 0) & ((cause < effect) | (reverse < 0)) & ~oriented)
-        self._hardly_told = bool(((telling < FEW_ROWS) & ~oriented).any())
+        self.hardly_told = bool(((telling < FEW_ROWS) & ~oriented).any())
         self._rests = len(cause) >= RESTING_FROM
 
     def orient(self, *, existence: bool = False) -> None:
@@ -126,7 +126,7 @@ class GraphFitting:
     ) -> tuple[NDArray[np.bool_], list[Move]]:
         """Improve an acyclic graph [N, N] by moves that knowledge, and confounded pairs [P], allow.
 
-        With observational rows and the fused engine, directions that hardly any rows tell are revised first.
+        With observational rows, directions that hardly any others tell are revised first; the engine must be fused.
         """
         closed = self._fixed if confounded is None else self._fixed | confounded
         movable = ~closed & ~(self._oriented & (self.parameters.theta < 0))
@@ -146,14 +146,13 @@ class GraphFitting:
                 on_progress=tell,
             )
 
-        revisable = isinstance(self.model, FusedConditionals) and observational is not None
         return refine(
             self.model,
             adjacency,
             regimes=self.regimes,
             movable=movable,
             forward=self.parameters.theta > 0,
-            reorder=revise if revisable and self._hardly_told else None,
+            reorder=None if observational is None else revise,
             doubt=doubt,
             counts=counts,
             regressions=regressions,

@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 from enco._describe import constant_columns
 from enco.candidates import Candidates
 from enco.conditionals.base import FitReport
+from enco.conditionals.fused import FusedConditionals
 from enco.conditionals.torch import NetworkFactory
 from enco.confounders import SplitEdgeParameters, confounder_scores
 from enco.data import InterventionalData, Regime
@@ -166,6 +167,15 @@ class Discovery:
         """Epochs completed."""
         return len(self.history)
 
+    @property
+    def searches_orders(self) -> bool:
+        """Whether the refinement begins with a search over orders (`enco.fitting.reorder`).
+
+        It needs directions that are hardly told, and the fused engine; confounders would mislead it.
+        """
+        fused = isinstance(self.model, FusedConditionals)
+        return fused and not self.settings.latent and self.graph_fitting.hardly_told
+
     def run(
         self,
         on_epoch: Callable[["Discovery"], None] = lambda discovery: None,
@@ -213,7 +223,7 @@ class Discovery:
             lambda: Counts.of(self._data, self.column),
             self._regressions if self._gaussian else None,
             confounded,
-            None if self.settings.latent else self._data.observational,  # which a confounder would mislead
+            self._data.observational if self.searches_orders else None,
             lambda fraction: on_progress(self._progress("refinement", fraction)),
         )
         _log.info("refinement: %d edges before, %d after %d moves", adjacency.sum(), refined.sum(), len(moves))

@@ -129,17 +129,25 @@ class OrderSearch:
         self._best: dict[Question, Answer] = {}
 
     def run(self, graph: Mask, on_progress: Callable[[float], None] = lambda fraction: None) -> Mask:
-        """Return the graph of the best order found; the one given, if no other is clearly better."""
+        """Return the graph of the best order found; the one given, if no other is clearly better.
+
+        A variable keeps its parents if the same neighbours come before it as did: nothing new is known about it.
+        """
         rng = np.random.default_rng(0)
         starts = 1 + min(MOST_RANDOM_STARTS, RANDOMLY_ORDERED // len(graph))
-        best = self._descend(topological_order(graph).tolist(), rng, part_of(on_progress, 0, starts))
+        first = topological_order(graph).tolist()
+        best = self._descend(first, rng, part_of(on_progress, 0, starts))
         price = self.price(best)
         for start in range(1, starts):
             order = self._follow([], rng.permutation(len(graph)).tolist())
             order = self._descend(order, rng, part_of(on_progress, start, starts))
             if self.price(order) < price - LEAST_GAIN:
                 best, price = order, self.price(order)
-        return self.graph(best)
+        known, found = dict(self._questions(first)), self.graph(best)
+        for variable, before in self._questions(best):
+            if before == known[variable]:
+                found[:, variable] = graph[:, variable]
+        return found
 
     def price(self, order: Order) -> float:
         """Sum the prices of all families."""

@@ -1,0 +1,27 @@
+"""The estimate of a fit's duration knows what its refinement will do."""
+
+import numpy as np
+import pytest
+
+from enco import simulate
+from enco.cli._cost import seconds_of
+from enco.fitting.loop import Discovery
+from enco.settings import Settings
+
+
+def seconds(targets, *, continuous=False, **settings):
+    rng = np.random.default_rng(0)
+    build = simulate.continuous if continuous else simulate.categorical
+    data = build("chain", 8, rng).dataset(500, 100, targets=targets, rng=rng)
+    return seconds_of(Discovery(data, settings=Settings(**settings)), data, 1)
+
+
+def test_a_search_over_orders_takes_time():
+    every = [f"X{k}" for k in range(1, 9)]
+    assert seconds(every[:4]) > seconds(every) + 0.1
+    assert seconds(every[:4], refine_rounds=0) == pytest.approx(seconds(every, refine_rounds=0), rel=0.3)
+
+
+def test_regressions_take_time():
+    every = [f"X{k}" for k in range(1, 9)]
+    assert seconds(every, continuous=True) > seconds(every, continuous=True, refine_rounds=0) + 3

@@ -65,7 +65,8 @@ class Result:
     order_report : dict
         ``components``: for every set of variables with a cycle among them, its order, the method that found it, its
         score and its gap; ``gap``: the sum of the gaps, 0 if every order is proven to be the best; ``removed``: edges;
-        ``refined``: what the search for single-edge improvements then did, each move with its gain in nats.
+        ``refined``: what the search for single-edge improvements then did, each move with its gain in nats
+        (0 for those of the order search, which knows only what all of them gain together).
     evidence : Evidence
         Regimes and rows that inform every pair.
     history : DataFrame

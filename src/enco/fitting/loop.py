@@ -28,6 +28,7 @@ import json
 import logging
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -220,7 +221,7 @@ class Discovery:
         refined, moves = self.graph_fitting.refine(
             adjacency,
             lambda graph: doubt(self._data, graph, self.column, self.settings.sparsity),
-            lambda: Counts.of(self._data, self.column),
+            cache(lambda: Counts.of(self._data, self.column)),  # for the order search, and again afterwards
             self._regressions if self._gaussian else None,
             confounded,
             self._data.observational if self.searches_orders else None,

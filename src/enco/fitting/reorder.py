@@ -229,7 +229,8 @@ class OrderSearch:
         price = own + np.append(0.0, np.cumsum(without)) + np.append(np.cumsum(behind[::-1])[::-1], 0.0)
         first = max((k + 1 for k, other in enumerate(near) if other in self._required[variable]), default=0)
         last = min((k for k, other in enumerate(near) if other in self._must_follow[variable]), default=len(near))
-        now = sum(place[other] < order.index(variable) for other in near)
+        here = order.index(variable)
+        now = sum(place[other] < here for other in near)
         best = first + int(np.argmin(price[first : last + 1]))
         if price[best] > price[now] - LEAST_GAIN:
             return None

@@ -1,8 +1,11 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import enco.fitting.regressions as module
 from enco.candidates import Candidates
+from enco.conditionals.regression import Regression, Rows
 from enco.data import InterventionalData
 from enco.fitting.regressions import Regressions
 
@@ -72,6 +75,23 @@ def test_parents_that_were_overlooked_are_added_and_what_stood_for_them_goes():
     assert (found == TRUE).all()
     assert sorted(move.kind for move in moves) == ["add", "add", "delete"]
     assert all(move.cost < 0 for move in moves)
+
+
+@pytest.mark.parametrize(("apart", "added"), [((0.0, 0.0), 0.0), ((300.0, 50.0), 50.0)], ids=["agreed", "apart"])
+def test_what_lies_between_two_starts_makes_parents_dearer(apart, added, monkeypatch):
+    """By the half whose starts are closer; the better start of each half is gone on from."""
+    rows = Rows(np.ones((9, 1), np.float32), np.arange(9, dtype=np.float32))
+    regression = Regression.random(rows, np.random.default_rng(0))
+
+    def from_scratch(self, parents, start):
+        learned = (start * apart[0], -start * apart[1])
+        return module._Fit(parents, tuple(replace(regression, learned=each) for each in learned), (float(start),) * 2)
+
+    monkeypatch.setattr(module._Family, "_from_scratch", from_scratch)
+    family = module._Family([], {}, {}, 0, 10.0, lambda: None)
+    best = family._from_two_starts((1, 2))
+    assert family._price == 10.0 + module.APART * added
+    assert [each.learned for each in best.regressions] == [0.0, -apart[1]]
 
 
 @pytest.mark.parametrize("cause", [2, 3])

@@ -1,8 +1,8 @@
 """What a regression computes for every row, compiled: values of a layer, derivatives by its weights, and losses.
 
 A layer (see `enco.conditionals.regression`) has weights `into` [inputs, units], `out` [units] and `linear` [inputs].
-Rows are read once and nothing of the size rows x units is kept. Threads share out variables, so nothing here holds the
-interpreter's lock.
+Rows are read in blocks and nothing of the size rows x units is kept. Threads share out variables, so nothing here holds
+the interpreter's lock.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from enco.conditionals.continuous import TAIL_SCALE, TAIL_SHARE
 from enco.conditionals.fused.vector_math import FAST, fast_exp, fast_log
 
-__all__ = ["forward", "gradient", "jacobian", "losses", "mean_terms", "spread_terms"]
+__all__ = ["forward", "gradient", "jacobian", "losses", "mean_terms", "solve", "spread_terms"]
 
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
@@ -20,7 +20,7 @@ f32 = np.float32
 
 SLOPE = f32(0.1)  # of a unit below zero
 LEAST_LOG_VARIANCE, MOST_LOG_VARIANCE = f32(-18.0), f32(4.0)  # the least is for exact copies
-_BLOCK = 256  # rows summed up in single precision
+_BLOCK = 512  # rows whose hidden units stay in the cache, and are summed up in single precision
 
 _NORMAL = -0.5 * np.log(2.0 * np.pi)
 _INSIDE = f32(np.log1p(-TAIL_SHARE) + _NORMAL)
@@ -28,33 +28,17 @@ _TAIL = f32(np.log(TAIL_SHARE / TAIL_SCALE) + _NORMAL)
 _TAIL_PRECISION = f32(TAIL_SCALE**-2)
 
 
-@njit(cache=True, forceinline=True, nogil=True, error_model="numpy", fastmath=FAST)
-def _hidden(x: F32, into: F32, hidden: F32) -> None:
-    """Compute the sums that go into the hidden units, [units]."""
-    fours = len(x) // 4 * 4
-    hidden[:] = f32(0.0)
-    for k in range(0, fours, 4):  # four at a time, so that sums are read and written less often
-        a, b, c, d = x[k], x[k + 1], x[k + 2], x[k + 3]
-        for u in range(len(hidden)):
-            hidden[u] += a * into[k, u] + b * into[k + 1, u] + c * into[k + 2, u] + d * into[k + 3, u]
-    for k in range(fours, len(x)):
-        for u in range(len(hidden)):
-            hidden[u] += x[k] * into[k, u]
-
-
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
 def forward(inputs: F32, into: F32, out: F32, linear: F32) -> F32:
     """Values of a layer, [rows]."""
-    values = np.empty(len(inputs), np.float32)
-    hidden = np.empty(len(out), np.float32)
-    for row in range(len(inputs)):
-        _hidden(inputs[row], into, hidden)
-        value = f32(0.0)
-        for u in range(len(out)):
-            value += max(hidden[u], SLOPE * hidden[u]) * out[u]
-        for k in range(len(linear)):
-            value += inputs[row, k] * linear[k]
-        values[row] = value
+    values = np.dot(inputs, linear)
+    for first in range(0, len(inputs), _BLOCK):
+        hidden = np.dot(inputs[first : first + _BLOCK], into)
+        for row in range(len(hidden)):
+            value = f32(0.0)
+            for u in range(len(out)):
+                value += max(hidden[row, u], SLOPE * hidden[row, u]) * out[u]
+            values[first + row] += value
     return values
 
 
@@ -63,25 +47,19 @@ def gradient(inputs: F32, into: F32, out: F32, pull: F32) -> F64:
     """J' pull, with J [rows, weights] the derivatives of the values; [weights], in the order of `jacobian`."""
     n_inputs, units = into.shape
     total = np.zeros((n_inputs + 1) * units + n_inputs, np.float64)
-    by_into, by_out = np.empty((n_inputs, units), np.float32), np.empty(units, np.float32)
-    by_linear = np.empty(n_inputs, np.float32)
-    hidden = np.empty(units, np.float32)
+    by_out = np.empty(units, np.float32)
     for first in range(0, len(inputs), _BLOCK):
-        by_into[:], by_out[:], by_linear[:] = f32(0.0), f32(0.0), f32(0.0)
-        for row in range(first, min(first + _BLOCK, len(inputs))):
-            x, force = inputs[row], pull[row]
-            _hidden(x, into, hidden)
+        x, force = inputs[first : first + _BLOCK], pull[first : first + _BLOCK]
+        hidden = np.dot(x, into)
+        by_out[:] = f32(0.0)
+        for row in range(len(x)):
             for u in range(units):
-                slope = force if hidden[u] > f32(0.0) else SLOPE * force
-                by_out[u] += hidden[u] * slope
-                hidden[u] = slope * out[u]
-            for k in range(n_inputs):
-                by_linear[k] += force * x[k]
-                for u in range(units):
-                    by_into[k, u] += x[k] * hidden[u]
-        total[: n_inputs * units] += by_into.ravel()
+                slope = force[row] if hidden[row, u] > f32(0.0) else SLOPE * force[row]
+                by_out[u] += hidden[row, u] * slope
+                hidden[row, u] = slope * out[u]
+        total[: n_inputs * units] += np.dot(x.T, hidden).ravel()
         total[n_inputs * units : (n_inputs + 1) * units] += by_out
-        total[(n_inputs + 1) * units :] += by_linear
+        total[(n_inputs + 1) * units :] += np.dot(x.T, force)
     return total
 
 
@@ -90,10 +68,9 @@ def jacobian(inputs: F32, into: F32, out: F32, root: F32) -> F32:
     """Differentiate the values by `into`, `out` and `linear`; each row is multiplied by `root`; [rows, weights]."""
     n_inputs, units = into.shape
     result = np.empty((len(inputs), (n_inputs + 1) * units + n_inputs), np.float32)
-    hidden = np.empty(units, np.float32)
+    all_hidden = np.dot(inputs, into)
     for row in range(len(inputs)):
-        x, scale, by = inputs[row], root[row], result[row]
-        _hidden(x, into, hidden)
+        x, scale, by, hidden = inputs[row], root[row], result[row], all_hidden[row]
         for u in range(units):
             slope = scale if hidden[u] > f32(0.0) else SLOPE * scale
             by[n_inputs * units + u] = hidden[u] * slope
@@ -103,6 +80,20 @@ def jacobian(inputs: F32, into: F32, out: F32, root: F32) -> F32:
             for u in range(units):
                 by[k * units + u] = x[k] * hidden[u]
     return result
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def solve(square: F64, right: F64) -> F64:
+    """Solve square @ x = right, [n], for a positive definite `square` [n, n]; raises LinAlgError for another."""
+    lower = np.ascontiguousarray(np.linalg.cholesky(square))
+    x = right.copy()
+    for i in range(len(x)):
+        x[i] = (x[i] - np.dot(lower[i, :i], x[:i])) / lower[i, i]
+    for i in range(len(x) - 1, -1, -1):
+        x[i] /= lower[i, i]
+        for k in range(i):
+            x[k] -= lower[i, k] * x[i]
+    return x
 
 
 @njit(cache=True, forceinline=True, nogil=True, error_model="numpy", fastmath=FAST)

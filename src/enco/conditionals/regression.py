@@ -14,7 +14,7 @@ if it lowers the penalised loss; else the damping grows.
 
 Kinks that lie badly stay where they are: such steps end in the nearest of many minima, and where noise is small, these
 lie thousands of nats apart. So once they have ended, the units whose kinks hardly matter start anew (`renewed`), with
-kinks where what is left unexplained has one, and the steps go on; as often as that pays.
+kinks where what is left unexplained has one, and the steps go on.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ __all__ = ["Regression", "Rows"]
 Floats = NDArray[np.float64]
 Block = NDArray[np.float32]
 
-MEAN_UNITS = 24
+MEAN_UNITS = 16
 SPREAD_UNITS = 8
 PENALTY = 0.1  # per squared weight, nats
 
@@ -42,8 +42,6 @@ PATIENCE = 3  # steps without a better held-out loss
 HOPELESS = 0.05  # share of the way to the goal that a step must make if the goal is far off
 DAMPING = (1.0, 1e-6)  # to begin with, and least
 TRIES = 6  # dampings tried for one step
-MOST_RENEWALS = 3
-LEAST_RENEWAL = 20.0  # nats; a renewal that gains less is the last
 SMALL_NOISE = 0.1  # of the variable's own spread; where noise is larger, first minima are as good as any
 RENEWED_UNITS = 8
 KINKS_TRIED = 24  # for each of them
@@ -59,7 +57,7 @@ class Rows:
     Attributes
     ----------
     inputs : float32 [rows, inputs]
-        The last column is constant 1.
+        Row by row in memory; the last column is constant 1.
     target : float32 [rows]
     """
 
@@ -140,8 +138,11 @@ class _Layer:
         damping, before = self.damping, loss(values) + self.penalty()
         for turn in range(TRIES):
             np.fill_diagonal(square, scale * (1.0 + damping))
-            # Not SciPy's solver, which would keep other threads waiting.
-            change = np.linalg.solve(square, gradient)
+            try:
+                change = kernels.solve(square, gradient)
+            except np.linalg.LinAlgError:  # rounding has made it indefinite, which more damping mends
+                damping *= 4.0
+                continue
             # Less damping next time, unless less has just been tried in vain.
             next_damping = damping if turn else max(DAMPING[1], damping / 4.0)
             moved = replace(self, weights=self.weights + change, damping=next_damping)
@@ -285,13 +286,13 @@ class Regression:
         goal: tuple[float, float] | None = None,
         go_on: Callable[[], object] = lambda: None,
     ) -> "Regression":
-        """Train until rows held out are no longer explained better, however units are renewed.
+        """Train until rows held out are no longer explained better; where noise is small, renew units and train again.
 
         Parameters
         ----------
         train, held_out : Rows
         rng : numpy.random.Generator
-            For renewals.
+            For the renewal.
         goal : (float, float), optional
             A value of `learned` to compete with, and how far off is far. If it is far off and the way there slow,
             there is no point in going on.
@@ -300,15 +301,11 @@ class Regression:
         """
         best = self._descended(train, held_out, goal, go_on)
         noisy = np.median(best.spread(train.inputs)) > 2.0 * np.log(SMALL_NOISE)
-        for _ in range(0 if noisy else MOST_RENEWALS):
-            if goal and best.learned - goal[0] > goal[1]:
-                break
-            before = best.learned
-            again = best.renewed(train, rng)._descended(train, held_out, goal, go_on)
-            best = min(best, again, key=lambda regression: regression.learned)
-            if before - best.learned < LEAST_RENEWAL:
-                break
-        return best
+        hopeless = goal and best.learned - goal[0] > goal[1]
+        if noisy or hopeless:
+            return best
+        again = best.renewed(train, rng)._descended(train, held_out, goal, go_on)
+        return min(best, again, key=lambda regression: regression.learned)
 
     def renewed(self, train: Rows, rng: np.random.Generator) -> "Regression":
         """Start the units of the mean anew that matter least."""

@@ -2,10 +2,11 @@
 
 A regression learns from the observational rows and one half of every regime's, and is judged on the other half; a
 second one the other way round. Even precise training ends in one of many minima, which differ by more than a weak edge
-is worth. So the regressions with and without a parent teach each other: each goes on from where the other ended, and
-the last word is with the one without. What a useless parent seems to earn is then within the other's reach, while a
-cause earns what nothing else can explain. A parent must be worth its price by both halves: they share neither the rows
-to be judged on nor the minimum that they end in, so that a lucky one is found out by the other.
+is worth. So every variable is fitted from two starts, and some of what lies between them is added to the price of a
+parent: what training leaves unexplained by chance is no evidence. The regression without a parent goes on from where
+the one with it ended, so that what a useless parent seems to earn is within its reach, while a cause earns what nothing
+else can explain. A parent must be worth its price by both halves: they share neither the rows to be judged on nor the
+minimum that they end in, so that a lucky one is found out by the other.
 
 Before that, parents are added that the networks have overlooked, since whatever knows something of a missing parent
 seems useful and in a way is. The one that promises most is tried first. It must earn its price, and must not have lost
@@ -40,9 +41,9 @@ MOST_PUSHED = 10_000  # interventional rows that one regression learns from, or 
 ALL_ROWS_UP_TO = 30  # variables; in larger graphs each has fewer rows, so that all together take minutes ...
 LEAST_SHARE = 0.15  # ... down to this share
 HELD_OUT = 0.1
-CLEAR = 0.05  # nats per row: beyond this a parent is confirmed without further ado
-TURNS, MOST_TURNS = 2, 4  # of a contest; more than two only as long as the halves are not agreed ...
-DISCORD = 3.0  # ... and one finds the parent worth so many times as much as the other
+CLEAR = 0.05  # nats per row: one that is so far behind need not go on
+APART = 0.4  # share of the distance between two starts that is added to the price of a parent
+CLOSE = 0.5  # share of the price that a parent must be worth to be tried once more
 MOST_FAILURES = 3  # candidates tried in vain beside the same parents
 
 Change = tuple[str, int, float]  # kind of move, parent, cost
@@ -245,12 +246,19 @@ class _Family:
         self, parents: Sequence[int], candidates: Sequence[int], weakest_first: Sequence[int]
     ) -> Iterator[Change]:
         """Add candidates, then leave out parents that are not worth their price, the doubtful and the new ones."""
-        fit = self._from_scratch(tuple(parents), 0)
+        fit = self._from_two_starts(tuple(parents))
         fit, added = self._grown(fit, candidates)
         for parent, cost in self._eliminate(fit, [*weakest_first, *added]):
             if added.pop(parent, None) is None:
                 yield "delete", parent, cost
         yield from (("add", parent, cost) for parent, cost in added.items())
+
+    def _from_two_starts(self, parents: tuple[int, ...]) -> _Fit:
+        """Return the better regression of each half; what lies between the two makes every parent dearer."""
+        one, other = (self._from_scratch(parents, start) for start in range(2))
+        apart = [abs(a.learned - b.learned) for a, b in zip(one.regressions, other.regressions, strict=True)]
+        self._price += APART * min(apart)
+        return one.or_better(other)
 
     def _grown(self, fit: _Fit, candidates: Sequence[int]) -> tuple[_Fit, dict[int, float]]:
         """Add the candidate that promises most until none is worth its price; return the cost of each as well."""
@@ -262,8 +270,6 @@ class _Family:
                 break
             parent = left.pop(best)
             more = self._go_on_from(fit, (*fit.parents, parent))
-            if more.worth_beside(fit, self._price) <= 0:  # units that serve other parents may not find their way
-                more = more.or_better(self._from_scratch(more.parents, 0))
             cost = -more.worth_beside(fit, self._price)
             if cost < 0 and self._gain_where_pushed(fit, more, parent) > 0:
                 fit = more
@@ -305,27 +311,16 @@ class _Family:
             confirmed.clear()  # what seemed needed beside that parent may not be needed without it
 
     def _contest(self, fit: _Fit, parent: int) -> tuple[_Fit, _Fit]:
-        """Regressions with and without a parent, each as good as the other can teach it to be."""
+        """Regressions with and without a parent; if it is a near thing, the first learns from the second."""
         others = tuple(other for other in fit.parents if other != parent)
         without = self._go_on_from(fit, others, competing=True)
-        clear = CLEAR * sum(half.weight.sum() for half in self._halves)
-        for turn in range(1, MOST_TURNS + 1):
-            # Halves that are far from agreed: one of the regressions has lost its way.
-            lost = max(gains := fit.gains_over(without)) > DISCORD * min(gains)
-            if not lost and (turn > TURNS or sum(gains) > clear):
-                break
-            if fit.worth_beside(without, self._price) > 0:
-                without = without.or_better(self._from_scratch(others, turn))
-                continue
+        if (CLOSE - 1.0) * self._price < fit.worth_beside(without, self._price) <= 0:
             fit = fit.or_better(self._go_on_from(without, fit.parents))
-            if fit.worth_beside(without, self._price) < 0:
-                break
-            without = without.or_better(self._go_on_from(fit, others))
         return fit, without
 
-    def _from_scratch(self, parents: tuple[int, ...], attempt: int) -> _Fit:
+    def _from_scratch(self, parents: tuple[int, ...], start: int) -> _Fit:
         rows = self._rows(parents)
-        rng = [np.random.default_rng([self._effect, 1 + k, attempt]) for k in range(len(rows))]
+        rng = [np.random.default_rng([self._effect, 1 + k, start]) for k in range(len(rows))]
         return self._fit(
             parents, [Regression.random(half.train, stream) for half, stream in zip(rows, rng, strict=True)], rows
         )

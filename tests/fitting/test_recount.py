@@ -119,3 +119,31 @@ def test_a_weak_cause_shows_in_observational_rows():
         graph = TRUTH.copy()
         list(recounted(graph, make_counts(observational, **few), **price).delete(ANY))
         assert graph[0, 1] == kept
+
+
+def rare_cause(strength):
+    """a is 1 in one row of a hundred, unless it is set, and then makes b more likely to be 1; c is by itself."""
+    rng = np.random.default_rng(0)
+    variables = [Variable(name, "categorical", (0, 1)) for name in "abc"]
+    regimes = []
+    for targets, rows in (((), 20_000), ((0,), 300), ((1,), 300), ((2,), 20_000)):
+        a = rng.random(rows) < (0.5 if targets == (0,) else 0.01)
+        b = rng.random(rows) < (0.5 if targets == (1,) else np.where(a, 0.05 + strength, 0.05))
+        codes = np.column_stack([a, b, rng.random(rows) < 0.5]).astype(np.uint8)
+        regimes.append(Regime(targets, codes, np.zeros((rows, 0), np.float32)))
+    return Counts.of(InterventionalData(variables, regimes), np.arange(3))
+
+
+@pytest.mark.parametrize(("strength", "found"), [(0.15, True), (0.0, False)])
+@pytest.mark.parametrize("begin", [False, True])
+def test_a_rare_cause_is_priced_where_it_was_set(strength, found, begin):
+    """Over all rows it earns less than `sparsity` for each; where it was set, more."""
+    counts, pairs = rare_cause(strength), Candidates.all_pairs(3)
+    gain, rows = (each[1:] for each in (counts.family([0], 1).gain([], 0), counts.family([0], 1).rows))
+    assert gain.sum() < 0.004 * rows.sum()
+    graph = np.zeros((3, 3), bool)
+    graph[0, 1] = begin
+    again = Recount(graph, pairs, counts, sparsity=0.004, evidence=3.0)
+    list(again.delete(np.ones(pairs.n_pairs, bool)))
+    list(again.add(np.ones(pairs.n_pairs, bool), np.ones(3, bool)))
+    assert np.argwhere(graph).tolist() == ([[0, 1]] if found else [])

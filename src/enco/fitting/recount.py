@@ -3,7 +3,9 @@
 An edge is worth having if it earns its price, `sparsity` per row and `evidence` in all, on the interventional rows, as
 everywhere in the refinement. It may also earn it on all rows together: where interventional rows are few, a weak cause
 shows in the observational ones only. They cannot tell a cause from an effect, though, so interventional rows must not
-speak against an edge; for a new one, those that intervene on the cause must speak for it.
+speak against an edge; for a new one, those that intervene on the cause must speak for it. If it earns `sparsity` per
+row on these, it need not do so on the observational ones, which still must be evidence for it: a cause that is nearly
+always at one level says little there, however strong it is.
 """
 
 from collections.abc import Iterator
@@ -12,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enco.candidates import Candidates
-from enco.fitting.counts import Counts, Family
+from enco.fitting.counts import Counts
 from enco.fitting.moves import Move
 from enco.fitting.tables import ROWS_PER_CELL
 from enco.graphs.dag import has_path
@@ -50,18 +52,14 @@ class Recount:
     def delete(self, doubtful: Mask) -> Iterator[Move]:
         """Leave out edges [P] that are not worth having, the least worthy of every variable first."""
         for effect in np.unique(self._pairs.effect[doubtful & self._present()]):
-            parents = np.flatnonzero(self._graph[:, effect]).tolist()
-            family = self._counts.family(parents, effect)
             into = np.flatnonzero(doubtful & self._present() & (self._pairs.effect == effect))
-            open_pairs = {parents.index(self._pairs.cause[pair]): int(pair) for pair in into}
-            left = set(range(len(parents)))
+            open_pairs = {int(self._pairs.cause[pair]): int(pair) for pair in into}
             while open_pairs:
-                worth = {k: self._worth(family, family.gain(left - {k}, k)) for k in open_pairs}
-                worst = min(open_pairs, key=lambda k: worth[k])
+                worth = {cause: self._worth(*self._gain(cause, effect)) for cause in open_pairs}
+                worst = min(open_pairs, key=lambda cause: worth[cause])
                 if worth[worst] > 0:
                     break
-                left.remove(worst)
-                self._graph[parents[worst], effect] = False
+                self._graph[worst, effect] = False
                 yield Move(worth[worst], "delete", open_pairs.pop(worst))
 
     def add(self, movable: Mask, effects: Mask) -> Iterator[Move]:
@@ -96,15 +94,21 @@ class Recount:
         cells = float(np.prod(levels[[*parents, cause]], dtype=np.float64)) * (levels[effect] - 1)
         if ROWS_PER_CELL * cells > len(self._counts.regime):
             return -np.inf
-        family = self._counts.family([*parents, cause], effect)
-        gain = family.gain(range(len(parents)), len(parents))
-        return self._worth(family, gain) if gain[2] > 0 else -np.inf
+        gain, rows = self._gain(cause, effect)
+        return self._worth(gain, rows) if gain[2] > 0 else -np.inf
 
-    def _worth(self, family: Family, gain: Floats) -> float:
+    def _gain(self, cause: int, effect: int) -> tuple[Floats, NDArray[np.int64]]:
+        """Find what a cause adds to a variable's other parents, on the rows of each kind, and how many these are."""
+        others = [parent for parent in np.flatnonzero(self._graph[:, effect]).tolist() if parent != cause]
+        family = self._counts.family([*others, cause], effect)
+        return family.gain(range(len(others)), len(others)), family.rows
+
+    def _worth(self, gain: Floats, rows: NDArray[np.int64]) -> float:
         """Nats beyond its price that an edge earns, given its gain on the rows of each kind."""
-        earned = gain - self._sparsity * family.rows
+        earned = gain - self._sparsity * rows
         everywhere = earned.sum() if gain[1:].sum() > 0 else -np.inf
-        return float(max(earned[1:].sum(), everywhere)) - self._evidence
+        rare = gain[0] if earned[2] > 0 else -np.inf
+        return float(max(earned[1:].sum(), everywhere, rare)) - self._evidence
 
     def _closes_cycle(self, pair: int) -> bool:
         return has_path(self._graph, int(self._pairs.effect[pair]), int(self._pairs.cause[pair]))

@@ -54,7 +54,7 @@ def pair_of(cause, effect):
 
 def test_useless_parents_leave_and_causes_stay():
     graph = with_edges((0, 2), (3, 2), (3, 1))
-    moves = list(recounted(graph, make_counts()).delete(ANY))
+    moves = list(recounted(graph, make_counts()).delete(ANY, ANY))
     assert (graph == TRUTH).all()
     assert {(move.kind, move.pair) for move in moves} == {
         ("delete", pair_of(*edge)) for edge in ((0, 2), (3, 2), (3, 1))
@@ -62,12 +62,22 @@ def test_useless_parents_leave_and_causes_stay():
     assert all(move.cost <= 0 for move in moves)
 
 
-def test_only_doubtful_edges_leave():
+@pytest.mark.parametrize("learned", [True, False])
+def test_beyond_doubt_only_edges_leave_that_earn_nothing(learned, monkeypatch):
+    """Where tables are learned well; true edges stay although their price is too high."""
+    if not learned:
+        monkeypatch.setattr(recount, "WELL_LEARNED", np.inf)
     graph = with_edges((0, 2), (3, 2))
     doubtful = ~ANY
     doubtful[pair_of(3, 2)] = True
-    list(recounted(graph, make_counts()).delete(doubtful))
-    assert (graph == with_edges((0, 2))).all()
+    list(recounted(graph, make_counts(), sparsity=10.0).delete(ANY, doubtful))
+    assert (graph == (TRUTH if learned else with_edges((0, 2)))).all()
+
+
+def test_only_what_is_open_leaves():
+    graph = with_edges((0, 2), (3, 2))
+    list(recounted(graph, make_counts()).delete(~ANY, ANY))
+    assert (graph == with_edges((0, 2), (3, 2))).all()
 
 
 def test_causes_join():
@@ -117,8 +127,29 @@ def test_a_weak_cause_shows_in_observational_rows():
     few = {"interventional": 20, "seed": 1}
     for observational, kept in ((5000, True), (10, False)):
         graph = TRUTH.copy()
-        list(recounted(graph, make_counts(observational, **few), **price).delete(ANY))
+        list(recounted(graph, make_counts(observational, **few), **price).delete(ANY, ANY))
         assert graph[0, 1] == kept
+
+
+def test_where_there_is_much_to_look_at_some_rows_look_first(monkeypatch):
+    counts, graph = make_counts(), np.zeros((4, 4), bool)
+    looked = []
+    family = Counts.family
+    monkeypatch.setattr(recount, "ALL_ROWS_UP_TO", 4000)
+    monkeypatch.setattr(Counts, "family", lambda self, *given: looked.append(len(self.regime)) or family(self, *given))
+    list(recounted(graph, counts).add(ANY, ALL))
+    assert graph[0, 1]
+    assert graph[1, 2]
+    few, many = min(looked), max(looked)
+    assert few < many / 5
+    assert looked.count(many) < looked.count(few)
+
+
+def test_thinned_counts_keep_every_so_many_rows():
+    counts = make_counts()
+    assert counts.thinned(1) is counts
+    assert (counts.thinned(7).codes == counts.codes[::7]).all()
+    assert (counts.thinned(7).regime == counts.regime[::7]).all()
 
 
 def rare_cause(strength):
@@ -144,6 +175,6 @@ def test_a_rare_cause_is_priced_where_it_was_set(strength, found, begin):
     graph = np.zeros((3, 3), bool)
     graph[0, 1] = begin
     again = Recount(graph, pairs, counts, sparsity=0.004, evidence=3.0)
-    list(again.delete(np.ones(pairs.n_pairs, bool)))
+    list(again.delete(np.ones(pairs.n_pairs, bool), np.ones(pairs.n_pairs, bool)))
     list(again.add(np.ones(pairs.n_pairs, bool), np.ones(3, bool)))
     assert np.argwhere(graph).tolist() == ([[0, 1]] if found else [])

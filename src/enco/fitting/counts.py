@@ -12,7 +12,7 @@ seen, and a parent that adds nothing to what the others know earns next to nothi
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,6 +74,12 @@ class Counts:
             regime=np.repeat(np.arange(len(parts)), [len(part) for part in parts]),
             targeted=np.array([np.isin(column, regime.targets) for regime in data.regimes]),
         )
+
+    def thinned(self, every: int) -> "Counts":
+        """Take every so many rows."""
+        if every == 1:
+            return self
+        return replace(self, codes=np.asfortranarray(self.codes[::every]), regime=self.regime[::every])
 
     def countable(self, graph: Mask) -> Mask:
         """Variables that are categorical and have categorical parents only, [N]."""

@@ -24,7 +24,9 @@ __all__ = ["Recount"]
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-MOST_LOOKS = 300_000_000  # rows times pairs; beyond this, no edges are added
+WELL_LEARNED = 50  # rows per cell of a table
+ALL_ROWS_UP_TO = 300_000_000  # rows times pairs; beyond this, some of the rows say whether to look at an edge at all
+MOST_LOOKS = 4_000_000_000  # beyond this, no edges are added
 
 
 class Recount:
@@ -49,13 +51,24 @@ class Recount:
         self._sparsity = sparsity
         self._evidence = evidence
 
-    def delete(self, doubtful: Mask) -> Iterator[Move]:
-        """Leave out edges [P] that are not worth having, the least worthy of every variable first."""
-        for effect in np.unique(self._pairs.effect[doubtful & self._present()]):
-            into = np.flatnonzero(doubtful & self._present() & (self._pairs.effect == effect))
+    def delete(self, countable: Mask, doubtful: Mask) -> Iterator[Move]:
+        """Leave out edges [P] that are not worth having, the least worthy of every variable first.
+
+        Of those that are not in doubt, only edges that earn nothing at all: networks know more of an edge where tables
+        cannot quite be learned, but some of that shows in tables too.
+        """
+        open_edges = countable & self._present()
+        some = self._thinned(int(np.count_nonzero(open_edges)))
+        for effect in np.unique(self._pairs.effect[open_edges]):
+            into = np.flatnonzero(open_edges & (self._pairs.effect == effect))
             open_pairs = {int(self._pairs.cause[pair]): int(pair) for pair in into}
             while open_pairs:
-                worth = {cause: self._worth(*self._gain(cause, effect)) for cause in open_pairs}
+                worth = {
+                    cause: self._worth(*self._gain(cause, effect))
+                    if doubtful[pair]
+                    else self._worth_if_nothing(cause, effect, some)
+                    for cause, pair in open_pairs.items()
+                }
                 worst = min(open_pairs, key=lambda cause: worth[cause])
                 if worth[worst] > 0:
                     break
@@ -70,14 +83,16 @@ class Recount:
         pairs = self._pairs
         known = self._counts.targeted.any(axis=0) & (self._counts.n_levels > 0)
         open_pairs = movable & effects[pairs.effect] & known[pairs.cause]
-        if np.count_nonzero(open_pairs) * len(self._counts.regime) > MOST_LOOKS:
+        n_open = int(np.count_nonzero(open_pairs))
+        if n_open * len(self._counts.regime) > MOST_LOOKS:
             return
+        some = self._thinned(n_open)
         moves = dict[int, Move]()  # what adding each pair would bring
         stale = effects.copy()
         while True:
             absent = open_pairs & ~self._present() & ~self._graph[pairs.effect, pairs.cause]
             for pair in np.flatnonzero(absent & stale[pairs.effect]):
-                moves[int(pair)] = Move(-self._worth_adding(int(pair)), "add", int(pair))
+                moves[int(pair)] = Move(-self._worth_adding(int(pair), some), "add", int(pair))
             stale[:] = False
             better = (moves[int(pair)] for pair in np.flatnonzero(absent) if moves[int(pair)].cost < 0)
             best = next((move for move in sorted(better) if not self._closes_cycle(move.pair)), None)
@@ -87,20 +102,36 @@ class Recount:
             stale[pairs.effect[best.pair]] = True
             yield best
 
-    def _worth_adding(self, pair: int) -> float:
+    def _worth_adding(self, pair: int, some: Counts) -> float:
         cause, effect = int(self._pairs.cause[pair]), int(self._pairs.effect[pair])
         parents = np.flatnonzero(self._graph[:, effect]).tolist()
-        levels = self._counts.n_levels
-        cells = float(np.prod(levels[[*parents, cause]], dtype=np.float64)) * (levels[effect] - 1)
-        if ROWS_PER_CELL * cells > len(self._counts.regime):
+        if self._rows_per_cell([*parents, cause], effect) < ROWS_PER_CELL:
+            return -np.inf
+        if some is not self._counts and self._gain(cause, effect, some)[0].sum() <= 0:
             return -np.inf
         gain, rows = self._gain(cause, effect)
         return self._worth(gain, rows) if gain[2] > 0 else -np.inf
 
-    def _gain(self, cause: int, effect: int) -> tuple[Floats, NDArray[np.int64]]:
+    def _worth_if_nothing(self, cause: int, effect: int, some: Counts) -> float:
+        """Value an edge that earns nothing, by tables that are learned well without it; infinity for any other."""
+        others = [parent for parent in np.flatnonzero(self._graph[:, effect]).tolist() if parent != cause]
+        if self._rows_per_cell(others, effect) < WELL_LEARNED or self._gain(cause, effect, some)[0].sum() > 0:
+            return np.inf
+        gain, rows = self._gain(cause, effect)
+        return np.inf if gain.sum() > 0 else self._worth(gain, rows)
+
+    def _rows_per_cell(self, parents: list[int], effect: int) -> float:
+        levels = self._counts.n_levels
+        cells = float(np.prod(levels[parents], dtype=np.float64)) * (levels[effect] - 1)
+        return float(len(self._counts.regime) / max(1.0, cells))
+
+    def _thinned(self, n_looks: int) -> Counts:
+        return self._counts.thinned(max(1, n_looks * len(self._counts.regime) // ALL_ROWS_UP_TO))
+
+    def _gain(self, cause: int, effect: int, some: Counts | None = None) -> tuple[Floats, NDArray[np.int64]]:
         """Find what a cause adds to a variable's other parents, on the rows of each kind, and how many these are."""
         others = [parent for parent in np.flatnonzero(self._graph[:, effect]).tolist() if parent != cause]
-        family = self._counts.family([*others, cause], effect)
+        family = (some or self._counts).family([*others, cause], effect)
         return family.gain(range(len(others)), len(others)), family.rows
 
     def _worth(self, gain: Floats, rows: NDArray[np.int64]) -> float:

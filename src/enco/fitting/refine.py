@@ -45,6 +45,8 @@ __all__ = ["refine"]
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
+CLEAR_HARM = 3.0  # times the evidence asked of any edge; less may be noise
+
 
 def refine(
     model: ConditionalModel,
@@ -105,7 +107,7 @@ def refine(
     price = settings.sparsity * scores.free_rows + evidence
     for k in range(settings.refine_rounds):  # the networks follow the graph
         scores.train(graph, part_of(on_progress, k, settings.refine_rounds + 1))
-        moves = list(_search(graph, scores, price, movable))
+        moves = list(_search(graph, scores, price, movable, evidence))
         done += moves
         if not moves:
             break
@@ -116,8 +118,10 @@ def refine(
         counted = counts()
         by_counting = counted.countable(graph)
         recount = Recount(graph, scores.pairs, counted, sparsity=settings.sparsity, evidence=evidence)
-        done += recount.delete(doubtful & by_counting[scores.pairs.effect])
-        done += recount.add(movable, by_counting)
+        countable = movable & by_counting[scores.pairs.effect]
+        done += recount.delete(countable, doubtful)
+        if added := list(recount.add(movable, by_counting)):
+            done += [*added, *recount.delete(countable, ~countable)]  # what stood for the new parents
         doubtful &= ~by_counting[scores.pairs.effect]
     if regressions is not None:
         regressed = regressions()
@@ -139,8 +143,12 @@ def refine(
     return graph, done
 
 
-def _search(graph: Mask, scores: CrossFit, price: Floats, movable: Mask) -> Iterator[Move]:
-    """Make moves, changing the graph in place, until none improves the objective."""
+def _search(graph: Mask, scores: CrossFit, price: Floats, movable: Mask, evidence: float) -> Iterator[Move]:
+    """Make moves, changing the graph in place, until none improves the objective.
+
+    No edge is put where it clearly does harm in rows that set its cause, measured by the evidence [nats] asked of any
+    edge: an effect knows much of its causes everywhere else, and those are most of the rows.
+    """
     cost = np.zeros(scores.pairs.n_pairs)  # of having each edge
     stale = np.ones(len(graph), bool)
     # An edge toggled off rounds differently from one toggled on: of two graphs as good as equal, each can seem better
@@ -151,19 +159,20 @@ def _search(graph: Mask, scores: CrossFit, price: Floats, movable: Mask) -> Iter
         wanted = stale[scores.pairs.effect]
         toggles = scores.toggles(graph, stale) + price[scores.pairs.effect]
         cost[wanted] = toggles[wanted]
+        refuted = scores.harm(graph) > CLEAR_HARM * evidence
         before = graph.copy()
-        yield from _apply(graph, sorted(_improving(graph, scores.pairs, cost, movable)), scores.pairs)
+        yield from _apply(graph, sorted(_improving(graph, scores.pairs, cost, movable, refuted)), scores.pairs)
         stale = (graph != before).any(axis=0)
 
 
-def _improving(graph: Mask, pairs: Candidates, cost: Floats, movable: Mask) -> Iterator[Move]:
-    """Every single move that lowers the objective, acyclic or not."""
+def _improving(graph: Mask, pairs: Candidates, cost: Floats, movable: Mask, refuted: Mask) -> Iterator[Move]:
+    """Every single move that lowers the objective and puts no edge that is refuted, acyclic or not."""
     present = graph[pairs.cause, pairs.effect]
-    for pair in np.flatnonzero(movable & ~present & ~graph[pairs.effect, pairs.cause] & (cost < 0)):
+    for pair in np.flatnonzero(movable & ~present & ~refuted & ~graph[pairs.effect, pairs.cause] & (cost < 0)):
         yield Move(float(cost[pair]), "add", int(pair))
     for pair in np.flatnonzero(movable & present & (cost > 0)):
         yield Move(float(-cost[pair]), "delete", int(pair))
-    reversible = movable & present & (pairs.reverse >= 0) & movable[pairs.reverse]
+    reversible = movable & present & (pairs.reverse >= 0) & movable[pairs.reverse] & ~refuted[pairs.reverse]
     change = cost[pairs.reverse] - cost
     for pair in np.flatnonzero(reversible & (change < 0)):
         yield Move(float(change[pair]), "reverse", int(pair))

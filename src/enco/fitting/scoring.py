@@ -86,7 +86,9 @@ class CrossFit:
 
     def harm(self, graph: Mask) -> Floats:
         """Change of the summed loss by having each edge rather than not, where its cause was a target, nats, [P]."""
-        return self._summed_effects(graph, lambda regime: np.isin(self.pairs.cause, regime.targets))
+        # These are few pairs in each regime, so that there is time for more of its rows.
+        judged = (None, None) if self._share >= 1.0 else self._judged(self._share * len(self._regimes))
+        return self._summed_effects(graph, lambda regime: np.isin(self.pairs.cause, regime.targets), *judged)
 
     def residual_blocks(self, graph: Mask, observational: Regime) -> Iterator[list[Floats]]:
         """Yield what the graph leaves unexplained of every variable, [rows, K_j] each, zero where it was a target.

@@ -48,6 +48,10 @@ def with_edges(*edges, base=TRUTH):
     return graph
 
 
+def edge_only(cause, effect):
+    return with_edges((cause, effect), base=np.zeros((4, 4), bool))
+
+
 def pair_of(cause, effect):
     return int(np.flatnonzero((PAIRS.cause == cause) & (PAIRS.effect == effect))[0])
 
@@ -150,6 +154,58 @@ def test_thinned_counts_keep_every_so_many_rows():
     assert counts.thinned(1) is counts
     assert (counts.thinned(7).codes == counts.codes[::7]).all()
     assert (counts.thinned(7).regime == counts.regime[::7]).all()
+
+
+def test_a_stand_in_is_exchanged_for_the_cause():
+    """a knows something of b, the missing parent of c."""
+    graph = with_edges((0, 2), base=edge_only(0, 1))
+    counts = make_counts()
+    again = recounted(graph, counts)
+    moves = list(again.exchange(ANY, ALL))
+    assert (graph == TRUTH).all()
+    assert [(move.kind, move.pair) for move in moves] == [("delete", pair_of(0, 2)), ("add", pair_of(1, 2))]
+    family = counts.family([0, 1], 2)
+    assert moves[1].cost == pytest.approx((family.loss([1]) - family.loss([0])).sum())
+
+
+@pytest.mark.parametrize("why", ["old", "new", "cycle", "reverse", "targets", "table"])
+def test_what_keeps_a_stand_in(why, monkeypatch):
+    graph = with_edges((0, 2), base=edge_only(0, 1))
+    movable, targets = ANY.copy(), [0, 1, 2, 3]
+    if why in ("old", "new"):
+        movable[pair_of(0 if why == "old" else 1, 2)] = False
+    elif why == "reverse":
+        graph[2, 1], graph[0, 1] = True, False
+    elif why == "cycle":
+        graph[2, 3] = graph[3, 1] = True
+    elif why == "targets":
+        targets = [0, 2, 3]
+    elif why == "table":
+        monkeypatch.setattr(recount, "ROWS_PER_CELL", 10_000)
+    effects = np.arange(4) == 2
+    assert list(recounted(graph, make_counts(targets=targets)).exchange(movable, effects)) == []
+
+
+def test_an_effect_taken_for_a_cause_is_found_out():
+    """Not in doubt, because c knows much of b: but not where it was set."""
+    graph = edge_only(2, 1)
+    list(recounted(graph, make_counts()).delete(ANY, ~ANY))
+    assert not graph.any()
+
+
+@pytest.mark.parametrize("start", [[], [(2, 1)], [(0, 2), (0, 1)], [(2, 0), (3, 0)]])
+def test_counts_lead_from_other_graphs_to_the_truth(start):
+    graph = np.zeros((4, 4), bool)
+    for cause, effect in start:
+        graph[cause, effect] = True
+    moves = list(recounted(graph, make_counts()).revise(ANY, ALL, ANY))
+    assert (graph == TRUTH).all()
+    again = np.zeros((4, 4), bool)
+    for cause, effect in start:
+        again[cause, effect] = True
+    for move in moves:
+        again[PAIRS.cause[move.pair], PAIRS.effect[move.pair]] = move.kind == "add"
+    assert (again == graph).all()
 
 
 def rare_cause(strength):

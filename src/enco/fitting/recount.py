@@ -25,7 +25,11 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 WELL_LEARNED = 50  # rows per cell of a table
-ALL_ROWS_UP_TO = 300_000_000  # rows times pairs; beyond this, some of the rows say whether to look at an edge at all
+ALL_ROWS_UP_TO = (
+    300_000_000  # rows times pairs; beyond this, some of the rows say whether to look at an edge at all ...
+)
+FIRST_LOOK = 50_000_000  # ... and so many, if it is not to be added but exchanged, or left out beyond doubt
+MOST_ROUNDS = 3
 MOST_LOOKS = 4_000_000_000  # beyond this, no edges are added
 
 
@@ -51,14 +55,28 @@ class Recount:
         self._sparsity = sparsity
         self._evidence = evidence
 
+    def revise(self, movable: Mask, effects: Mask, doubtful: Mask) -> Iterator[Move]:
+        """Change movable edges [P] into some variables [N] until counts ask for no more; some [P] are in doubt."""
+        countable = movable & effects[self._pairs.effect]
+        yield from self.delete(countable, doubtful)
+        asked = effects
+        for _ in range(MOST_ROUNDS):
+            moves = [*self.exchange(movable, asked), *self.add(movable, asked)]
+            moves += self.delete(countable, ~countable)  # what stood for the new parents
+            yield from moves
+            changed = [move.pair for move in moves]
+            asked = np.zeros_like(effects)
+            asked[self._pairs.effect[changed]] = asked[self._pairs.cause[changed]] = True
+            asked &= effects
+
     def delete(self, countable: Mask, doubtful: Mask) -> Iterator[Move]:
         """Leave out edges [P] that are not worth having, the least worthy of every variable first.
 
-        Of those that are not in doubt, only edges that earn nothing at all: networks know more of an edge where tables
-        cannot quite be learned, but some of that shows in tables too.
+        Of those that are not in doubt, only edges that earn nothing at all, or do harm where their cause was set:
+        networks know more of an edge where tables cannot quite be learned, but some of that shows in tables too.
         """
         open_edges = countable & self._present()
-        some = self._thinned(int(np.count_nonzero(open_edges)))
+        some = self._thinned(int(np.count_nonzero(open_edges)), FIRST_LOOK)
         for effect in np.unique(self._pairs.effect[open_edges]):
             into = np.flatnonzero(open_edges & (self._pairs.effect == effect))
             open_pairs = {int(self._pairs.cause[pair]): int(pair) for pair in into}
@@ -75,18 +93,27 @@ class Recount:
                 self._graph[worst, effect] = False
                 yield Move(worth[worst], "delete", open_pairs.pop(worst))
 
-    def add(self, movable: Mask, effects: Mask) -> Iterator[Move]:
-        """Add edges [P] into some variables [N] that are worth having, the worthiest first, and close no cycle.
+    def exchange(self, movable: Mask, effects: Mask) -> Iterator[Move]:
+        """Put one parent in place of another, of some variables [N], where that explains all rows better.
 
-        Causes must have been a target somewhere: else nothing says which of two variables is the cause.
+        What knows much of a missing parent is taken for it, and beside it the true one may have little to add, or the
+        table of both be too large to learn.
         """
+        open_pairs = self._addable(movable, effects)
+        some = self._thinned(int(np.count_nonzero(open_pairs)), FIRST_LOOK)
+        for effect in np.flatnonzero(effects & self._graph.any(axis=0)).tolist():
+            while (best := self._best_exchange(effect, movable, open_pairs, some)) is not None:
+                gain, old, new = best
+                self._graph[self._pairs.cause[old], effect] = False
+                self._graph[self._pairs.cause[new], effect] = True
+                yield Move(0.0, "delete", old)
+                yield Move(-gain, "add", new)
+
+    def add(self, movable: Mask, effects: Mask) -> Iterator[Move]:
+        """Add edges [P] into some variables [N] that are worth having, the worthiest first, and close no cycle."""
         pairs = self._pairs
-        known = self._counts.targeted.any(axis=0) & (self._counts.n_levels > 0)
-        open_pairs = movable & effects[pairs.effect] & known[pairs.cause]
-        n_open = int(np.count_nonzero(open_pairs))
-        if n_open * len(self._counts.regime) > MOST_LOOKS:
-            return
-        some = self._thinned(n_open)
+        open_pairs = self._addable(movable, effects)
+        some = self._thinned(int(np.count_nonzero(open_pairs)), ALL_ROWS_UP_TO)
         moves = dict[int, Move]()  # what adding each pair would bring
         stale = effects.copy()
         while True:
@@ -102,6 +129,51 @@ class Recount:
             stale[pairs.effect[best.pair]] = True
             yield best
 
+    def _addable(self, movable: Mask, effects: Mask) -> Mask:
+        """Edges [P] that may be added, if there is time to look at them.
+
+        Causes must have been a target somewhere: else nothing says which of two variables is the cause.
+        """
+        known = self._counts.targeted.any(axis=0) & (self._counts.n_levels > 0)
+        mask: Mask = movable & effects[self._pairs.effect] & known[self._pairs.cause]
+        return mask & (np.count_nonzero(mask) * len(self._counts.regime) <= MOST_LOOKS)
+
+    def _best_exchange(
+        self, effect: int, movable: Mask, open_pairs: Mask, some: Counts
+    ) -> tuple[float, int, int] | None:
+        """Find the exchange that gains most, in nats; the pair that leaves, and the pair that comes."""
+        into = np.arange(self._pairs.n_pairs)[self._pairs.pairs_into(effect)]
+        parents = np.flatnonzero(self._graph[:, effect]).tolist()
+        old = {int(self._pairs.cause[pair]): int(pair) for pair in into[movable[into]] if self._present()[pair]}
+        absent = into[open_pairs[into] & ~self._present()[into]].tolist()
+        best = None
+        for pair in absent:
+            cause = int(self._pairs.cause[pair])
+            if self._graph[effect, cause]:
+                continue
+            for parent, gain in self._exchanges(parents, cause, effect, some).items():
+                better = parent in old and gain > (self._evidence if best is None else best[0])
+                if better and not self._closes_cycle(pair):
+                    best = gain, old[parent], pair
+        return best
+
+    def _exchanges(self, parents: list[int], cause: int, effect: int, some: Counts) -> dict[int, float]:
+        """Gain of putting a cause in the place of each parent, in nats; without those where it is no gain."""
+        gains = dict[int, float]()
+        for counts in (some, self._counts):
+            family = counts.family([*parents, cause], effect)
+            everybody = range(len(parents))
+            before = family.loss(everybody).sum()
+            for k in everybody if counts is some else [parents.index(parent) for parent in list(gains)]:
+                others = [other for other in everybody if other != k]
+                gains[parents[k]] = float(before - family.loss([*others, len(parents)]).sum())
+                learned = self._rows_per_cell([parents[other] for other in others] + [cause], effect) >= ROWS_PER_CELL
+                if not learned or gains[parents[k]] <= 0 or family.gain(others, len(parents))[2] < 0:
+                    del gains[parents[k]]
+            if not gains:
+                break
+        return gains
+
     def _worth_adding(self, pair: int, some: Counts) -> float:
         cause, effect = int(self._pairs.cause[pair]), int(self._pairs.effect[pair])
         parents = np.flatnonzero(self._graph[:, effect]).tolist()
@@ -113,25 +185,32 @@ class Recount:
         return self._worth(gain, rows) if gain[2] > 0 else -np.inf
 
     def _worth_if_nothing(self, cause: int, effect: int, some: Counts) -> float:
-        """Value an edge that earns nothing, by tables that are learned well without it; infinity for any other."""
+        """Value an edge that earns nothing at all, or does harm where its cause was set; infinity for any other.
+
+        Where tables are not learned well even without it, nothing can be said.
+        """
         others = [parent for parent in np.flatnonzero(self._graph[:, effect]).tolist() if parent != cause]
-        if self._rows_per_cell(others, effect) < WELL_LEARNED or self._gain(cause, effect, some)[0].sum() > 0:
+        if self._rows_per_cell(others, effect) < WELL_LEARNED:
             return np.inf
-        gain, rows = self._gain(cause, effect)
-        return np.inf if gain.sum() > 0 else self._worth(gain, rows)
+        for counts in (some, self._counts):
+            gain = self._gain(cause, effect, counts)[0]
+            least = 0.0 if counts is some else -self._evidence
+            if gain.sum() > 0 and gain[2] >= least:
+                return np.inf
+        return float(min(gain.sum(), gain[2]))
 
     def _rows_per_cell(self, parents: list[int], effect: int) -> float:
         levels = self._counts.n_levels
         cells = float(np.prod(levels[parents], dtype=np.float64)) * (levels[effect] - 1)
         return float(len(self._counts.regime) / max(1.0, cells))
 
-    def _thinned(self, n_looks: int) -> Counts:
-        return self._counts.thinned(max(1, n_looks * len(self._counts.regime) // ALL_ROWS_UP_TO))
+    def _thinned(self, n_looks: int, most: int) -> Counts:
+        return self._counts.thinned(max(1, n_looks * len(self._counts.regime) // most))
 
-    def _gain(self, cause: int, effect: int, some: Counts | None = None) -> tuple[Floats, NDArray[np.int64]]:
+    def _gain(self, cause: int, effect: int, counts: Counts | None = None) -> tuple[Floats, NDArray[np.int64]]:
         """Find what a cause adds to a variable's other parents, on the rows of each kind, and how many these are."""
         others = [parent for parent in np.flatnonzero(self._graph[:, effect]).tolist() if parent != cause]
-        family = (some or self._counts).family([*others, cause], effect)
+        family = (counts or self._counts).family([*others, cause], effect)
         return family.gain(range(len(others)), len(others)), family.rows
 
     def _worth(self, gain: Floats, rows: NDArray[np.int64]) -> float:

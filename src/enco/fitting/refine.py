@@ -118,10 +118,7 @@ def refine(
         counted = counts()
         by_counting = counted.countable(graph)
         recount = Recount(graph, scores.pairs, counted, sparsity=settings.sparsity, evidence=evidence)
-        countable = movable & by_counting[scores.pairs.effect]
-        done += recount.delete(countable, doubtful)
-        if added := list(recount.add(movable, by_counting)):
-            done += [*added, *recount.delete(countable, ~countable)]  # what stood for the new parents
+        done += recount.revise(movable, by_counting, doubtful)
         doubtful &= ~by_counting[scores.pairs.effect]
     if regressions is not None:
         regressed = regressions()

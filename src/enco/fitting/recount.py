@@ -25,12 +25,12 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 WELL_LEARNED = 50  # rows per cell of a table
-ALL_ROWS_UP_TO = (
-    300_000_000  # rows times pairs; beyond this, some of the rows say whether to look at an edge at all ...
-)
-FIRST_LOOK = 50_000_000  # ... and so many, if it is not to be added but exchanged, or left out beyond doubt
 MOST_ROUNDS = 3
-MOST_LOOKS = 4_000_000_000  # beyond this, no edges are added
+
+# Rows times pairs:
+ALL_ROWS_UP_TO = 300_000_000  # beyond this, some of the rows say whether to look at an edge to be added ...
+MOST_LOOKS = 4_000_000_000  # ... and beyond this, none is added
+FIRST_LOOK = 50_000_000  # as many, where an edge might be exchanged, or is not in doubt but might earn nothing
 
 
 class Recount:
@@ -144,8 +144,9 @@ class Recount:
         """Find the exchange that gains most, in nats; the pair that leaves, and the pair that comes."""
         into = np.arange(self._pairs.n_pairs)[self._pairs.pairs_into(effect)]
         parents = np.flatnonzero(self._graph[:, effect]).tolist()
-        old = {int(self._pairs.cause[pair]): int(pair) for pair in into[movable[into]] if self._present()[pair]}
-        absent = into[open_pairs[into] & ~self._present()[into]].tolist()
+        present = self._graph[self._pairs.cause[into], effect]
+        old = {int(self._pairs.cause[pair]): int(pair) for pair in into[present & movable[into]]}
+        absent = into[~present & open_pairs[into]].tolist()
         best = None
         for pair in absent:
             cause = int(self._pairs.cause[pair])

@@ -85,9 +85,9 @@ class GraphFitting:
         cause = self.parameters.candidates.cause
         for regime in self._one_pass():
             delta = self._effects(regime, self.settings.orientation_batch, wanted=np.isin(cause, regime.targets))
-            gradient = gamma_gradient(self.parameters, delta, self.settings.sparsity)
+            gradient = gamma_gradient(self.parameters, delta, self.settings.sparsity) if existence else None
             self._move_theta(regime, delta)
-            if existence:
+            if gradient is not None:
                 self._move_gamma(regime, gradient)
 
     def step(self, regime: Regime) -> None:

@@ -156,23 +156,33 @@ def _search(graph: Mask, scores: CrossFit, price: Floats, movable: Mask, evidenc
         wanted = stale[scores.pairs.effect]
         toggles = scores.toggles(graph, stale) + price[scores.pairs.effect]
         cost[wanted] = toggles[wanted]
-        refuted = scores.harm(graph) > CLEAR_HARM * evidence
+        moves = _harmless(sorted(_improving(graph, scores.pairs, cost, movable)), graph, scores, CLEAR_HARM * evidence)
         before = graph.copy()
-        yield from _apply(graph, sorted(_improving(graph, scores.pairs, cost, movable, refuted)), scores.pairs)
+        yield from _apply(graph, moves, scores.pairs)
         stale = (graph != before).any(axis=0)
 
 
-def _improving(graph: Mask, pairs: Candidates, cost: Floats, movable: Mask, refuted: Mask) -> Iterator[Move]:
-    """Every single move that lowers the objective and puts no edge that is refuted, acyclic or not."""
+def _improving(graph: Mask, pairs: Candidates, cost: Floats, movable: Mask) -> Iterator[Move]:
+    """Every single move that lowers the objective, acyclic or not."""
     present = graph[pairs.cause, pairs.effect]
-    for pair in np.flatnonzero(movable & ~present & ~refuted & ~graph[pairs.effect, pairs.cause] & (cost < 0)):
+    for pair in np.flatnonzero(movable & ~present & ~graph[pairs.effect, pairs.cause] & (cost < 0)):
         yield Move(float(cost[pair]), "add", int(pair))
     for pair in np.flatnonzero(movable & present & (cost > 0)):
         yield Move(float(-cost[pair]), "delete", int(pair))
-    reversible = movable & present & (pairs.reverse >= 0) & movable[pairs.reverse] & ~refuted[pairs.reverse]
+    reversible = movable & present & (pairs.reverse >= 0) & movable[pairs.reverse]
     change = cost[pairs.reverse] - cost
     for pair in np.flatnonzero(reversible & (change < 0)):
         yield Move(float(change[pair]), "reverse", int(pair))
+
+
+def _harmless(moves: list[Move], graph: Mask, scores: CrossFit, most: float) -> list[Move]:
+    """Keep the moves whose new edge, if any, does no more than so much harm where its cause was set, in nats."""
+    reverse = scores.pairs.reverse
+    new = {move: int(reverse[move.pair]) if move.kind == "reverse" else move.pair for move in moves}
+    asked = np.zeros(scores.pairs.n_pairs, bool)
+    asked[[new[move] for move in moves if move.kind != "delete"]] = True
+    refuted = asked & (scores.harm(graph, asked) > most)
+    return [move for move in moves if move.kind == "delete" or not refuted[new[move]]]
 
 
 def _apply(graph: Mask, moves: list[Move], pairs: Candidates) -> Iterator[Move]:

@@ -84,11 +84,15 @@ class CrossFit:
             total[close] = self._summed_effects(graph, lambda regime: close, rows, weight)[close]
         return total
 
-    def harm(self, graph: Mask) -> Floats:
-        """Change of the summed loss by having each edge rather than not, where its cause was a target, nats, [P]."""
+    def harm(self, graph: Mask, asked: Mask | None = None) -> Floats:
+        """Change of the summed loss by having each edge rather than not, where its cause was a target, nats, [P].
+
+        Of all pairs, or of those asked for [P].
+        """
+        pairs = np.ones(self.pairs.n_pairs, bool) if asked is None else asked
         # These are few pairs in each regime, so that there is time for more of its rows.
         judged = (None, None) if self._share >= 1.0 else self._judged(self._share * len(self._regimes))
-        return self._summed_effects(graph, lambda regime: np.isin(self.pairs.cause, regime.targets), *judged)
+        return self._summed_effects(graph, lambda regime: pairs & np.isin(self.pairs.cause, regime.targets), *judged)
 
     def residual_blocks(self, graph: Mask, observational: Regime) -> Iterator[list[Floats]]:
         """Yield what the graph leaves unexplained of every variable, [rows, K_j] each, zero where it was a target.
@@ -148,8 +152,8 @@ class CrossFit:
         total = np.zeros(self.pairs.n_pairs)
         for model, halves in zip(self._models, judged or self._rows, strict=True):
             for regime, rows, weight in zip(self._regimes, halves, weights or self._weight, strict=True):
-                if len(rows):
-                    delta = model.edge_effects(regime, rows, present, wanted(regime))
+                if len(rows) and (pairs := wanted(regime)).any():
+                    delta = model.edge_effects(regime, rows, present, pairs)
                     total += np.nan_to_num(delta) * len(rows) * weight
         return total
 

@@ -5,6 +5,7 @@ import pytest
 
 import enco.fitting.regressions as module
 from enco.candidates import Candidates
+from enco.conditionals.continuous import Standardisation
 from enco.conditionals.regression import Regression, Rows
 from enco.data import InterventionalData
 from enco.fitting.regressions import Regressions
@@ -166,3 +167,21 @@ def test_many_rows_are_sampled_and_those_that_push_parents_come_first(monkeypatc
         # All rows that leave the variable free are spoken for: 1,000 with X1 pushed, 2,000 others.
         assert half.weight.min() == pytest.approx(1.0)
     assert sum(half.weight.sum() for half in family._halves) == pytest.approx(3000, rel=0.01)
+
+
+def test_inputs_are_standardised_values_and_indicators_of_levels():
+    """X0 is categorical; its levels but the first have a column each, in the order of the parents asked for."""
+    data = chain(categorical=True)
+    regressions = Regressions(data, data.interventional, np.arange(4), 1)
+    regime, rows = data.regimes[1], np.array([3, 1, 4])
+    inputs = regressions._inputs(regime, rows, [2, 0, 3])
+    levels = int(data.n_levels[0])
+    assert inputs.shape == (3, 2 + levels)
+    unit = Standardisation.of(data)
+    for place, variable in ((0, 2), (levels, 3)):
+        slot = data.slots[variable]
+        by_hand = (regime.reals[rows, slot] - unit.center[slot]) / unit.scale[slot]
+        np.testing.assert_allclose(inputs[:, place], np.clip(by_hand, -10, 10), rtol=1e-6)
+    codes = regime.codes[rows, data.slots[0]]
+    np.testing.assert_array_equal(inputs[:, 1:levels], codes[:, None] == np.arange(1, levels))
+    np.testing.assert_array_equal(inputs[:, -1], 1.0)

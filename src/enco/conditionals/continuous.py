@@ -69,9 +69,9 @@ class Standardisation:
                 center[slot], scale[slot] = _unit(pooled)
         return cls(center, scale)
 
-    def of_column(self, slot: int) -> "Standardisation":
-        """Centre and scale of one column."""
-        return Standardisation(self.center[[slot]], self.scale[[slot]])
+    def of_columns(self, slots: NDArray[np.int64]) -> "Standardisation":
+        """Centre and scale of some of the columns."""
+        return Standardisation(self.center[slots], self.scale[slots])
 
     def apply(self, reals: NDArray[np.float32]) -> NDArray[np.float32]:
         """Standardised and clipped values of a block of rows, float32 of the same shape."""

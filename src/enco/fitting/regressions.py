@@ -154,13 +154,12 @@ class Regressions:
         parts = [(observed, seen)]
         parts += [(regime, _some(rng, regime, its)) for regime, its in zip(free, share, strict=True)]
         table = np.concatenate([self._inputs(regime, those, parents) for regime, those in parts])
-        target = np.concatenate([self._values(regime, those, effect)[:, 0] for regime, those in parts])
+        target = np.concatenate([self._values(regime, those, effect) for regime, those in parts])
         weight = np.concatenate([np.full(len(those), regime.n_rows / len(those)) for regime, those in parts])
         half = np.concatenate([np.full(len(seen), -1)] + [rng.permutation(len(those)) % 2 for _, those in parts[1:]])
         regime_of = np.repeat(np.arange(-1, len(free)), [len(those) for _, those in parts])
         pushed = {p: np.flatnonzero([p in regime.targets for regime in free]) for p in candidates}
-        widths = [max(1, self._data.n_levels[self._column[parent]] - 1) for parent in parents]
-        places = dict(zip(parents, _ranges(widths), strict=True))
+        places = dict(zip(parents, _ranges(self._widths(parents)), strict=True))
 
         def go_on() -> None:
             if stop.is_set():
@@ -169,17 +168,28 @@ class Regressions:
         return _Family(_split(table, target, weight, regime_of, half, rng), places, pushed, effect, price, go_on)
 
     def _inputs(self, regime: Regime, rows: I64, parents: Sequence[int]) -> NDArray[np.float32]:
-        columns = [self._values(regime, rows, parent) for parent in parents]
-        return np.concatenate([*columns, np.ones((len(rows), 1), np.float32)], axis=1)
+        """Return parents as inputs, [rows, inputs]: standardised values, or an indicator of every level but the first.
+
+        The last input is constant. There may be many regimes of few rows, so values are read all at once.
+        """
+        columns = self._column[np.array(parents, np.int64)]
+        slots, places = self._data.slots[columns], _ranges(self._widths(parents))
+        inputs = np.ones((len(rows), sum(map(len, places)) + 1), np.float32)
+        real = self._data.n_levels[columns] == 0
+        if real.any():
+            at = np.concatenate([place for place, is_real in zip(places, real, strict=True) if is_real])
+            inputs[:, at] = self._unit.of_columns(slots[real]).apply(regime.reals[rows[:, None], slots[real]])
+        for k in np.flatnonzero(~real):
+            inputs[:, places[k]] = regime.codes[rows, slots[k]][:, None] == np.arange(1, len(places[k]) + 1)
+        return inputs
+
+    def _widths(self, variables: Sequence[int]) -> list[int]:
+        """How many inputs stand for each variable."""
+        return [max(1, int(self._data.n_levels[self._column[variable]]) - 1) for variable in variables]
 
     def _values(self, regime: Regime, rows: I64, variable: int) -> NDArray[np.float32]:
-        """Return a variable as inputs: its standardised value, or an indicator of every level but the first."""
-        column = int(self._column[variable])
-        slot, levels = int(self._data.slots[column]), int(self._data.n_levels[column])
-        if levels:
-            indicators = regime.codes[rows, slot][:, None] == np.arange(1, max(2, levels))
-            return np.asarray(indicators, np.float32)
-        return self._unit.of_column(slot).apply(regime.reals[rows, slot][:, None])
+        """Return the standardised values of a continuous variable, [rows]."""
+        return self._inputs(regime, rows, [variable])[:, 0]
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,9 @@
 An edge is worth having if it earns its price, `sparsity` per row and `evidence` in all, on the interventional rows, as
 everywhere in the refinement. It may also earn it on all rows together: where interventional rows are few, a weak cause
 shows in the observational ones only. They cannot tell a cause from an effect, though, so interventional rows must not
-speak against an edge; for a new one, those that intervene on the cause must speak for it. If it earns `sparsity` per
-row on these, it need not do so on the observational ones, which still must be evidence for it: a cause that is nearly
-always at one level says little there, however strong it is.
+speak against an edge; for a new one, those that intervene on the cause must speak for it. A cause that is nearly always
+at one level unless it is set says little anywhere else, however strong it is: if it earns `sparsity` per row on the
+rows that intervene on it, the observational ones must be evidence for the edge but need not pay for it.
 """
 
 from collections.abc import Iterator
@@ -25,6 +25,7 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 WELL_LEARNED = 50  # rows per cell of a table
+RARE = 0.15  # share of the observational rows in which a rare cause is at another level than usual, at most
 MOST_ROUNDS = 3
 
 # Rows times pairs:
@@ -54,6 +55,7 @@ class Recount:
         self._counts = counts
         self._sparsity = sparsity
         self._evidence = evidence
+        self._rare: dict[int, bool] = {}
 
     def revise(self, movable: Mask, effects: Mask, doubtful: Mask) -> Iterator[Move]:
         """Change movable edges [P] into some variables [N] until counts ask for no more; some [P] are in doubt."""
@@ -82,7 +84,7 @@ class Recount:
             open_pairs = {int(self._pairs.cause[pair]): int(pair) for pair in into}
             while open_pairs:
                 worth = {
-                    cause: self._worth(*self._gain(cause, effect))
+                    cause: self._worth(cause, *self._gain(cause, effect))
                     if doubtful[pair]
                     else self._worth_if_nothing(cause, effect, some)
                     for cause, pair in open_pairs.items()
@@ -183,7 +185,7 @@ class Recount:
         if some is not self._counts and self._gain(cause, effect, some)[0].sum() <= 0:
             return -np.inf
         gain, rows = self._gain(cause, effect)
-        return self._worth(gain, rows) if gain[2] > 0 else -np.inf
+        return self._worth(cause, gain, rows) if gain[2] > 0 else -np.inf
 
     def _worth_if_nothing(self, cause: int, effect: int, some: Counts) -> float:
         """Value an edge that earns nothing at all, or does harm where its cause was set; infinity for any other.
@@ -214,12 +216,19 @@ class Recount:
         family = (counts or self._counts).family([*others, cause], effect)
         return family.gain(range(len(others)), len(others)), family.rows
 
-    def _worth(self, gain: Floats, rows: NDArray[np.int64]) -> float:
+    def _worth(self, cause: int, gain: Floats, rows: NDArray[np.int64]) -> float:
         """Nats beyond its price that an edge earns, given its gain on the rows of each kind."""
         earned = gain - self._sparsity * rows
         everywhere = earned.sum() if gain[1:].sum() > 0 else -np.inf
-        rare = gain[0] if earned[2] > 0 else -np.inf
-        return float(max(earned[1:].sum(), everywhere, rare)) - self._evidence
+        where_set = gain[0] if earned[2] > 0 and self._is_rare(cause) else -np.inf
+        return float(max(earned[1:].sum(), everywhere, where_set)) - self._evidence
+
+    def _is_rare(self, cause: int) -> bool:
+        """Whether a cause is at the same level in nearly all observational rows."""
+        if cause not in self._rare:
+            count = np.bincount(self._counts.codes[self._counts.regime == 0, self._counts.slot[cause]])
+            self._rare[cause] = bool(count.max() >= (1.0 - RARE) * count.sum())
+        return self._rare[cause]
 
     def _closes_cycle(self, pair: int) -> bool:
         return has_path(self._graph, int(self._pairs.effect[pair]), int(self._pairs.cause[pair]))

@@ -163,24 +163,26 @@ class Recount:
     def _exchanges(self, parents: list[int], cause: int, effect: int, some: Counts) -> dict[int, float]:
         """Gain of putting a cause in the place of each parent, in nats; without those where it is no gain."""
         gains = dict[int, float]()
+        left = [k for k in range(len(parents)) if self._is_learned([*parents[:k], *parents[k + 1 :], cause], effect)]
         for counts in (some, self._counts):
-            family = counts.family([*parents, cause], effect)
-            everybody = range(len(parents))
-            before = family.loss(everybody).sum()
-            for k in everybody if counts is some else [parents.index(parent) for parent in list(gains)]:
-                others = [other for other in everybody if other != k]
-                gains[parents[k]] = float(before - family.loss([*others, len(parents)]).sum())
-                learned = self._rows_per_cell([parents[other] for other in others] + [cause], effect) >= ROWS_PER_CELL
-                if not learned or gains[parents[k]] <= 0 or family.gain(others, len(parents))[2] < 0:
-                    del gains[parents[k]]
-            if not gains:
+            if not left:
                 break
-        return gains
+            family = counts.family([*parents, cause], effect)
+            before = family.loss(range(len(parents))).sum()
+            for k in left:
+                others = [other for other in range(len(parents)) if other != k]
+                gain = float(before - family.loss([*others, len(parents)]).sum())
+                gains[parents[k]] = gain if family.gain(others, len(parents))[2] >= 0 else 0.0
+            left = [k for k in left if gains[parents[k]] > 0]
+        return {parents[k]: gains[parents[k]] for k in left}
+
+    def _is_learned(self, parents: list[int], effect: int) -> bool:
+        return self._rows_per_cell(parents, effect) >= ROWS_PER_CELL
 
     def _worth_adding(self, pair: int, some: Counts) -> float:
         cause, effect = int(self._pairs.cause[pair]), int(self._pairs.effect[pair])
         parents = np.flatnonzero(self._graph[:, effect]).tolist()
-        if self._rows_per_cell([*parents, cause], effect) < ROWS_PER_CELL:
+        if not self._is_learned([*parents, cause], effect):
             return -np.inf
         if some is not self._counts and self._gain(cause, effect, some)[0].sum() <= 0:
             return -np.inf

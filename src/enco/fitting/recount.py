@@ -164,7 +164,7 @@ class Recount:
         """Gain of putting a cause in the place of each parent, in nats; without those where it is no gain."""
         gains = dict[int, float]()
         left = [k for k in range(len(parents)) if self._is_learned([*parents[:k], *parents[k + 1 :], cause], effect)]
-        for counts in (some, self._counts):
+        for counts in self._looks(some):
             if not left:
                 break
             family = counts.family([*parents, cause], effect)
@@ -194,12 +194,11 @@ class Recount:
 
         Where tables are not learned well even without it, nothing can be said.
         """
-        others = [parent for parent in np.flatnonzero(self._graph[:, effect]).tolist() if parent != cause]
-        if self._rows_per_cell(others, effect) < WELL_LEARNED:
+        if self._rows_per_cell(self._others(cause, effect), effect) < WELL_LEARNED:
             return np.inf
-        for counts in (some, self._counts):
+        for counts in self._looks(some):
             gain = self._gain(cause, effect, counts)[0]
-            least = 0.0 if counts is some else -self._evidence
+            least = -self._evidence if counts is self._counts else 0.0
             if gain.sum() > 0 and gain[2] >= least:
                 return np.inf
         return float(min(gain.sum(), gain[2]))
@@ -209,12 +208,19 @@ class Recount:
         cells = float(np.prod(levels[parents], dtype=np.float64)) * (levels[effect] - 1)
         return float(len(self._counts.regime) / max(1.0, cells))
 
+    def _others(self, cause: int, effect: int) -> list[int]:
+        return [parent for parent in np.flatnonzero(self._graph[:, effect]).tolist() if parent != cause]
+
+    def _looks(self, some: Counts) -> tuple[Counts, ...]:
+        """Look at some rows first, if these are not all, then at all."""
+        return (self._counts,) if some is self._counts else (some, self._counts)
+
     def _thinned(self, n_looks: int, most: int) -> Counts:
         return self._counts.thinned(max(1, n_looks * len(self._counts.regime) // most))
 
     def _gain(self, cause: int, effect: int, counts: Counts | None = None) -> tuple[Floats, NDArray[np.int64]]:
         """Find what a cause adds to a variable's other parents, on the rows of each kind, and how many these are."""
-        others = [parent for parent in np.flatnonzero(self._graph[:, effect]).tolist() if parent != cause]
+        others = self._others(cause, effect)
         family = (counts or self._counts).family([*others, cause], effect)
         return family.gain(range(len(others)), len(others)), family.rows
 

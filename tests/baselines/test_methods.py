@@ -100,7 +100,7 @@ def test_gies_refuses_copies_but_not_constant_columns():
         ("gies", "gies", "baselines"),
         ("ges", "ges", "baselines"),
         ("igsp", "causaldag", "igsp"),
-        ("dcdi", "torch", "torch"),
+        ("dcdi-dsf", "torch", "torch"),
     ],
 )
 def test_a_missing_package(make_problem, monkeypatch, name, package, extra):

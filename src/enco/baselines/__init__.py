@@ -4,7 +4,7 @@
 `base`              `Method`, `METHODS`, `register`: start reading here
 `enco_methods`      ENCO, and ENCO with other gradient estimators
 `sdi`               SDI, on the networks of this package
-`dcdi`              DCDI; its loop is in `dcdi_training`, its Lagrangian in `lagrangian`
+`dcdi`              DCDI; its loop is in `dcdi_training`, its networks in `dcdi_networks` and `dcdi_flows`
 `gies`, `igsp`      score-based and permutation search, by the packages `gies` and `causaldag`
 `ges`               GES + orienting, by the package `ges` on the scores of `bic`
 `numbers`           data as the matrices that those packages read

@@ -8,18 +8,21 @@ networks and the logits `a` are trained together, by back-propagation through th
 subject to h(sigmoid(a)) = 0 (see `enco.baselines.lagrangian`). Rows of any set of regimes are used, the observational
 ones among them; a target's own loss does not count in the rows of its regime.
 
-The networks are those of this package's PyTorch engine; `enco.baselines.dcdi_training` has the loop.
+`enco.baselines.dcdi_training` has the loop. The networks are those of this package's engines, with one hidden layer.
 """
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import pandas as pd
+from threadpoolctl import threadpool_limits
 
 from enco.baselines.base import Method, MethodSettings, require_packages
+from enco.baselines.dcdi_networks import FusedNetworks
+from enco.baselines.dcdi_training import MaskedNetworks, train
+from enco.candidates import Candidates
 from enco.data import InterventionalData, Kind
 from enco.result import Result
-from enco.settings import DensityName
 
 __all__ = ["DCDI", "DCDIDSF", "DCDISettings"]
 
@@ -42,7 +45,6 @@ class DCDISettings(MethodSettings):
     batch: int = 128
     hidden: int = 64  # units of a hidden layer ...
     continuous_hidden: int = 16  # ... if all variables are continuous
-    layers: int = 1  # hidden layers
 
 
 class DCDI(Method):
@@ -56,21 +58,30 @@ class DCDI(Method):
 
     name = "dcdi"
     settings_type = DCDISettings
-    density: ClassVar[DensityName] = "gaussian"
 
     def learn(self, data: InterventionalData, settings: Any, *, seed: int, n_jobs: int) -> Result:
         """Train to the end on one thread, whatever `n_jobs`: its steps are small and follow each other."""
-        require_packages(f"method {self.name!r}", "torch", "torch")
-        from enco.baselines.dcdi_training import train
-
-        probability, history = train(data, settings, density=self.density, seed=seed)
+        candidates = Candidates.all_pairs(data.n_variables)
+        networks = self.networks(data, candidates, settings, seed)
+        with threadpool_limits(1):  # threads of BLAS would wait for each other at every small matrix
+            probability, history = train(networks, candidates, settings)
         table = pd.DataFrame(history, columns=["step", "edges", "loss", "constraint", "mu"])
         return Result.from_graph(probability > 0.5, data, probability=probability, history=table)
 
+    def networks(self, data: InterventionalData, candidates: Candidates, settings: Any, seed: int) -> MaskedNetworks:
+        """Return networks that have learned nothing yet."""
+        return FusedNetworks(data, candidates, settings, seed=seed)
+
 
 class DCDIDSF(DCDI):
-    """DCDI with a two-layer deep sigmoidal flow for continuous variables."""
+    """DCDI with a two-layer deep sigmoidal flow for continuous variables, by the PyTorch engine."""
 
     name = "dcdi-dsf"
     kinds: ClassVar[frozenset[Kind]] = frozenset({"continuous"})
-    density = "dsf"
+
+    def networks(self, data: InterventionalData, candidates: Candidates, settings: Any, seed: int) -> MaskedNetworks:
+        """Return networks with flows that have learned nothing yet."""
+        require_packages(f"method {self.name!r}", "torch", "torch")
+        from enco.baselines.dcdi_flows import FlowNetworks
+
+        return FlowNetworks(data, candidates, settings, seed=seed)

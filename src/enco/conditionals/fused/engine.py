@@ -87,7 +87,7 @@ class FusedConditionals:
         self._start(rng, seed)
 
     def _start(self, rng: np.random.Generator, seed: int) -> None:
-        self.weights = _initial_weights(self.layout, self.candidates, rng)
+        self.weights = self.layout.initial_weights(rng)
         self.first = np.zeros_like(self.weights)
         self.second = np.zeros_like(self.weights)
         self.counters = np.zeros(self.candidates.n_variables, np.int64)
@@ -290,14 +290,3 @@ _STATE = ("weights", "first", "second", "counters", "streams")
 def _thresholds(probability: Floats) -> NDArray[np.uint64]:
     """Probabilities as 32-bit thresholds for the sampler; 0 is never and 1 is always."""
     return np.rint(np.clip(probability, 0.0, 1.0) * 2.0**32).astype(np.uint64)
-
-
-def _initial_weights(layout: Layout, candidates: Candidates, rng: np.random.Generator) -> NDArray[np.float32]:
-    """Weights uniform in ±1/sqrt(H), output biases zero: every network starts near the uniform distribution."""
-    weights = rng.uniform(-1.0, 1.0, layout.size).astype(np.float32)
-    weights *= np.float32(1.0 / np.sqrt(layout.hidden))
-    for j in range(candidates.n_variables):
-        end = layout.start[j + 1]
-        first_bias = layout.start[j] + (layout.output_row[j] + layout.n_outputs[j]) * layout.hidden
-        weights[first_bias:end] = 0.0
-    return weights

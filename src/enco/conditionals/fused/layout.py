@@ -81,3 +81,12 @@ class Layout:
     def size(self) -> int:
         """Numbers in the flat array."""
         return int(self.start[-1])
+
+    def initial_weights(self, rng: np.random.Generator) -> NDArray[np.float32]:
+        """Weights uniform in ±1/sqrt(H), output biases zero: every network starts near the uniform distribution."""
+        weights = rng.uniform(-1.0, 1.0, self.size).astype(np.float32)
+        weights *= np.float32(1.0 / np.sqrt(self.hidden))
+        first_bias = self.start[:-1] + (self.output_row + self.n_outputs) * self.hidden
+        for begin, end in zip(first_bias, self.start[1:], strict=True):
+            weights[begin:end] = 0.0
+        return weights

@@ -98,7 +98,6 @@ def test_gies_refuses_copies_but_not_constant_columns():
     ("name", "package", "extra"),
     [
         ("gies", "gies", "baselines"),
-        ("ges", "ges", "baselines"),
         ("igsp", "causaldag", "igsp"),
         ("dcdi-dsf", "torch", "torch"),
     ],

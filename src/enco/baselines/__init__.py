@@ -6,7 +6,7 @@
 `sdi`               SDI, on the networks of this package
 `dcdi`              DCDI; its loop is in `dcdi_training`, its networks in `dcdi_networks` and `dcdi_flows`
 `gies`, `igsp`      score-based and permutation search, by the packages `gies` and `causaldag`
-`ges`               GES + orienting, by the package `ges` on the scores of `bic`
+`ges`               GES + orienting: `equivalence_search` over classes of `partial_dag`, on the scores of `bic`
 `numbers`           data as the matrices that those packages read
 ==================  ====================================================================================
 

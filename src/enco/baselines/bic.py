@@ -1,9 +1,10 @@
 """Scores of a variable given its parents: log-likelihood minus a multiple of BIC's penalty.
 
-They have what the search of the package `ges` asks for: `p`, `local_score` and `full_score`. A column that does not
-vary is worth nothing to others and is explained by nothing.
+`enco.baselines.equivalence_search` needs `p` and `local_score`; `full_score` is what the package `ges`, with which the
+tests compare, needs as well. A column that does not vary is worth nothing to others and is explained by nothing.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 __all__ = ["GaussianScore", "Score", "TableScore"]
 
 SMALLEST_SHARE = 1e-10  # of a variance that others leave unexplained: a copy of a column has a finite likelihood
+CELLS_PER_ROW = 8  # of a table that is counted as it is; what is larger is mostly empty and renumbered first
 
 
 class Score(ABC):
@@ -114,22 +116,23 @@ class TableScore(Score):
 
     def __init__(self, codes: NDArray[np.integer], n_levels: NDArray[np.int64], *, penalty: float) -> None:
         super().__init__(codes.shape[0], codes.shape[1], penalty)
-        self._codes = codes.astype(np.int64)
-        self._n_levels = n_levels
+        self._columns = np.ascontiguousarray(codes.T, np.int64)
+        self._n_levels: list[int] = n_levels.tolist()
 
     def log_likelihood(self, effect: int, parents: tuple[int, ...]) -> float:
         """Sum of count log(count / count of the parents' levels)."""
-        combination = np.zeros(self.n_rows, np.int64)
-        for parent in parents:
-            # Renumbered after every parent, so that the product of levels never overflows.
-            combination = combination * self._n_levels[parent] + self._codes[:, parent]
-            combination = np.unique(combination, return_inverse=True)[1]
-        cells = np.bincount(combination * self._n_levels[effect] + self._codes[:, effect])
-        return _sum_of_logs(cells) - _sum_of_logs(np.bincount(combination))
+        combination, n_combinations = np.zeros(self.n_rows, np.int64), 1
+        for variable in (*parents, effect):
+            if n_combinations * self._n_levels[variable] > CELLS_PER_ROW * self.n_rows:
+                there, combination = np.unique(combination, return_inverse=True)
+                n_combinations = len(there)
+            margin, combination = combination, combination * self._n_levels[variable] + self._columns[variable]
+            n_combinations *= self._n_levels[variable]
+        return _sum_of_logs(np.bincount(combination)) - _sum_of_logs(np.bincount(margin))
 
     def n_parameters(self, effect: int, parents: tuple[int, ...]) -> int:
         """One frequency less than levels, for every combination."""
-        return int(self._n_levels[effect] - 1) * int(np.prod([float(self._n_levels[parent]) for parent in parents]))
+        return (self._n_levels[effect] - 1) * math.prod(self._n_levels[parent] for parent in parents)
 
 
 def _sum_of_logs(counts: NDArray[np.int64]) -> float:

@@ -1,9 +1,10 @@
-"""GES + orienting: the observational baseline of the paper's Appendix D.7, with the search of the package `ges`.
+"""GES + orienting: the observational baseline of the paper's Appendix D.7.
 
-Greedy equivalence search (Chickering 2002) on the observational rows gives a skeleton, and on the rows of every
-regime a graph of that regime. An edge x - y of the skeleton is x -> y if x and y are joined in the graph of a regime
-that intervenes on x, since what an intervention sets depends on its effects only; and y -> x likewise. Where both or
-neither is the case, the direction whose intervened-on end says more about the other end wins.
+Greedy equivalence search (Chickering 2002, `enco.baselines.equivalence_search`) on the observational rows gives a
+skeleton, and on the rows of every regime a graph of that regime. An edge x - y of the skeleton is x -> y if x and y
+are joined in the graph of a regime that intervenes on x, since what an intervention sets depends on its effects only;
+and y -> x likewise. Where both or neither is the case, the direction whose intervened-on end says more about the other
+end wins.
 
 Continuous variables are scored by linear Gaussian models, categorical ones by their tables (see `enco.baselines.bic`).
 """
@@ -14,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from enco.baselines.base import Method, MethodSettings, require_packages
+from enco.baselines.base import Method, MethodSettings
 from enco.baselines.bic import GaussianScore, Score, TableScore
+from enco.baselines.equivalence_search import greedy_equivalence_search
 from enco.baselines.numbers import spread
 from enco.data import InterventionalData, Regime
 from enco.errors import DataError
@@ -24,8 +26,6 @@ from enco.result import Result
 __all__ = ["GES", "GESSettings", "orient"]
 
 Mask = NDArray[np.bool_]
-
-PHASES = ["forward", "backward"]  # as Chickering has them; the turning phase of the package takes far longer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,16 +50,13 @@ class GES(Method):
 
     def learn(self, data: InterventionalData, settings: Any, *, seed: int, n_jobs: int) -> Result:
         """Search in every regime, then orient; it is deterministic and has one thread."""
-        require_packages(f"method {self.name!r}", "baselines", "ges")
         if len(set(data.kinds)) > 1:
             raise DataError(
                 f"method {self.name!r} needs variables of one kind, but {data.names[0]!r} is {data.kinds[0]} and "
                 "others are not: leave out one kind, or choose another method"
             )
-        import ges
-
         scores = [_score(data, regime, settings) for regime in data.regimes]
-        graphs = [ges.fit(score, phases=PHASES)[0] != 0 for score in scores]
+        graphs = [greedy_equivalence_search(score) for score in scores]
         return Result.from_graph(orient(data, graphs, scores), data)
 
 

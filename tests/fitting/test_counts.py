@@ -125,6 +125,35 @@ def test_only_categorical_families_are_counted():
     assert counted.countable(graph).tolist() == [True, False, False, True]
 
 
+def test_mean_losses_of_interventional_rows():
+    graph = np.zeros((4, 4), bool)
+    graph[0, 3] = True
+    data = make_data()
+    counted = Counts.of(data, np.arange(4))
+    mean = counted.losses(graph, np.array([True, False, False, True]))
+    assert np.isinf(mean[1:3]).all()
+    for effect, parents in ((0, []), (3, [0])):
+        family = counted.family(parents, effect)
+        assert mean[effect] == pytest.approx(family.loss(range(len(parents)))[1:].sum() / family.rows[1:].sum())
+    nothing = Counts.of(data.without_regimes([("a",), ("b", "c")]), np.arange(4))
+    assert nothing.losses(graph, np.array([False, False, False, True]))[3] == 0.0
+
+
+def best_of_all(smoothed):
+    return max((smoothed(strength) for strength in counts.STRENGTHS), key=lambda found: found[0])[1]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_climbing_finds_the_best_strength(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    n_levels = rng.integers(2, 12, 3)
+    values = rng.integers(n_levels, size=(600, 3))
+    values[:, 2] = np.where(rng.random(600) < rng.random(), values[:, 0] % n_levels[2], values[:, 2])
+    climbed = Family(values, n_levels, np.zeros(600, int)).loss([0, 1])
+    monkeypatch.setattr(counts, "_climb", best_of_all)
+    assert climbed.sum() == pytest.approx(Family(values, n_levels, np.zeros(600, int)).loss([0, 1]).sum(), rel=1e-12)
+
+
 def test_the_first_rows_of_every_regime_if_there_are_too_many():
     counted = Counts.of(make_data(), np.arange(4), most_rows=4)
     assert np.bincount(counted.regime).tolist() == [4, 2, 2]

@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from enco import simulate
 from enco.candidates import Candidates
 from enco.data import Regime
+from enco.fitting import recount
 from enco.fitting import refine as module
+from enco.fitting.counts import Counts
 from enco.fitting.graph import GraphFitting
 from enco.fitting.loop import Discovery
 from enco.fitting.moves import Move
@@ -97,13 +99,14 @@ def make_problem(n, seed, *, one_way=0.0, start_edges=0.5, known=0.0, scale=0.3,
     return Problem(model, regimes, start, movable, continuous, Settings(**chosen))
 
 
-def run(problem, start=None, doubt=None):
+def run(problem, start=None, doubt=None, counts=None):
     return refine(
         problem.model,
         problem.start if start is None else start,
         regimes=problem.regimes,
         movable=problem.movable,
         doubt=doubt or (lambda graph: np.where(problem.continuous, np.inf, 0.0)),
+        counts=counts,
         settings=problem.settings,
     )
 
@@ -581,6 +584,29 @@ def test_an_edge_that_earns_as_much_as_the_doubt_is_not_challenged(margin):
     result, moves = run(problem, doubt=lambda graph: np.array([0.0, 1.0 + margin, 0.0]))
     assert [move.kind for move in moves] == (["add", "delete"] if margin > 0 else ["add"])
     assert result[0, 1] == (margin < 0)
+
+
+@pytest.mark.parametrize("networks_know", [0.0, -5.0])
+def test_where_tables_predict_better_than_networks_they_decide(networks_know, monkeypatch):
+    """Column 2 is a copy of column 1; networks think that 0 helps, and may or may not know more than tables do."""
+    monkeypatch.setattr(recount, "WELL_LEARNED", np.inf)  # else a parent that earns nothing leaves in any case
+    rng = np.random.default_rng(0)
+    codes = rng.integers(3, size=(400, 3)).astype(np.uint8)
+    codes[:, 2] = codes[:, 1]
+    counts = Counts(
+        n_levels=np.full(3, 3),
+        codes=np.asfortranarray(codes),
+        slot=np.arange(3),
+        regime=np.repeat(np.arange(4), 100),
+        targeted=np.vstack([np.zeros(3, bool), np.eye(3, dtype=bool)]),
+    )
+    effects = {(1, 2): -1.0 + networks_know, (0, 2): -1.0, (2, 0): 9.0, (2, 1): 9.0, (0, 1): 9.0}
+    problem = additive(effects, 3, sparsity=0.02)
+    for loss in problem.model.loss.values():
+        loss += 3.0
+    sure = edge(3, (0, 2), (1, 2))
+    result, _ = run(problem, sure, doubt=lambda graph: np.zeros(3), counts=lambda: counts)
+    assert (result == (sure if networks_know else edge(3, (1, 2)))).all()
 
 
 def test_doubt_is_asked_about_the_graph_that_the_search_ends_with():

@@ -111,6 +111,14 @@ def test_no_row_is_judged_by_networks_that_learned_from_it(monkeypatch, thinned)
     assert kinds == 4  # both sets of networks, and the dedicated ones of each
 
 
+def test_mean_losses_are_those_of_rows_that_leave_a_variable_free():
+    regimes = make_regimes(alike=True)  # loss of variable j in a row: rows of its regime times j + 1, plus the edges
+    losses = CrossFit(Spy(), regimes, Settings()).losses(EDGE)
+    for j in range(N):
+        rows = [rows for targets, rows in SIZES.items() if j not in targets]
+        assert losses[j] == pytest.approx(sum(n * (n * (j + 1) + 1) for n in rows) / sum(rows))
+
+
 def test_every_row_is_judged_once():
     model = Spy()
     ask_everything(model, make_regimes())

@@ -11,10 +11,11 @@ predicts best. Each row is predicted from the others, without it in any of the c
 seen, and a parent that adds nothing to what the others know earns next to nothing, however many rows there are.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from enco.data import InterventionalData
@@ -89,8 +90,15 @@ class Counts:
 
     def rows(self, parents: Sequence[int], effect: int) -> tuple[I64, I64]:
         """Values of the parents and, last, of the effect, in rows that leave it free; the regime of each row."""
-        free = ~self.targeted[self.regime, effect]
-        return self.codes[:, self.slot[[*parents, effect]]][free].astype(np.int64), self.regime[free]
+        # Rows of a regime lie together: what is left free are a few blocks, which is quicker than row by row.
+        ends = np.searchsorted(self.regime, np.arange(len(self.targeted) + 1))
+        blocked = np.flatnonzero(self.targeted[:, effect])
+        begins, stops = np.append(0, ends[blocked + 1]), np.append(ends[blocked], len(self.regime))
+        blocks = [slice(*block) for block in zip(begins, stops, strict=True)]
+        columns = [
+            np.concatenate([self.codes[block, slot] for block in blocks]) for slot in self.slot[[*parents, effect]]
+        ]
+        return np.array(columns, np.int64).T, np.concatenate([self.regime[block] for block in blocks])
 
     def family(self, parents: Sequence[int], effect: int) -> "Family":
         """Count every configuration of the parents and the effect.
@@ -98,10 +106,19 @@ class Counts:
         Rows are of three kinds: 0 observational, 1 interventional, 2 interventional with the last parent as a target.
         """
         values, regime = self.rows(parents, effect)
-        kind = np.minimum(regime, 1)
+        kind = np.minimum(np.arange(len(self.targeted)), 1)
         if len(parents):
-            kind += self.targeted[regime, parents[-1]]
-        return Family(values, self.n_levels[[*parents, effect]], kind)
+            kind += self.targeted[:, parents[-1]]
+        return Family(values, self.n_levels[[*parents, effect]], kind[regime])
+
+    def losses(self, graph: Mask, variables: Mask) -> Floats:
+        """Mean loss of some variables [N] in interventional rows that leave them free, by their parents, nats, [N]."""
+        mean = np.full(len(graph), np.inf)
+        for effect in np.flatnonzero(variables).tolist():
+            parents = np.flatnonzero(graph[:, effect]).tolist()
+            family = self.family(parents, effect)
+            mean[effect] = family.loss(range(len(parents)))[1:].sum() / max(1, family.rows[1:].sum())
+        return mean
 
 
 class Family:
@@ -170,12 +187,29 @@ class Family:
         cell = configuration * self._n_levels[-1] + self._cells[:, -1]
         among = np.bincount(configuration, self._total)[configuration] - 1.0
         same = np.bincount(cell, self._total)[cell] - 1.0
-        smoothed = [np.log((same + strength * base) / (among + strength)) for strength in STRENGTHS]
-        return max(smoothed, key=lambda logs: float((self._total * logs).sum()))
+
+        def smoothed(strength: float) -> tuple[float, Floats]:
+            logs = np.log((same + strength * base) / (among + strength))
+            return float((self._total * logs).sum()), logs
+
+        return _climb(smoothed)
 
     def _summed(self, logs: Floats) -> Floats:
         summed: Floats = -(self._counts * logs).sum(axis=1)
         return summed
+
+
+def _climb(smoothed: Callable[[float], tuple[float, Floats]]) -> Floats:
+    """Find the strength that predicts best: from one in the middle, stronger or weaker as long as that helps."""
+    place = len(STRENGTHS) // 2
+    best, logs = smoothed(STRENGTHS[place])
+    for step in (1, -1):
+        while 0 <= place + step < len(STRENGTHS):
+            other, other_logs = smoothed(STRENGTHS[place + step])
+            if other <= best:
+                break
+            place, best, logs = place + step, other, other_logs
+    return logs
 
 
 def distinct(values: I64, n_levels: I64) -> tuple[I64, I64]:
@@ -183,11 +217,8 @@ def distinct(values: I64, n_levels: I64) -> tuple[I64, I64]:
 
     Examples
     --------
-    >>> where, which = distinct(np.array([[0, 2], [1, 0], [0, 2]]), np.array([2, 3]))
-    >>> which
-    array([0, 1, 0])
-    >>> where[1]
-    np.int64(1)
+    >>> distinct(np.array([[0, 2], [1, 0], [0, 2]]), np.array([2, 3]))
+    (array([0, 1]), array([0, 1, 0]))
     """
     number, span = np.zeros(len(values), np.int64), 1
     for levels, column in zip(n_levels.tolist(), values.T, strict=True):
@@ -196,7 +227,20 @@ def distinct(values: I64, n_levels: I64) -> tuple[I64, I64]:
         number, span = number * levels + column, span * levels
     if span > SPARSE * len(values):
         return np.unique(number, return_index=True, return_inverse=True)[1:]
-    where = np.full(span, -1, np.int64)  # no need to sort
-    where[number] = np.arange(len(number))
-    occurs = where >= 0
-    return where[occurs], (np.cumsum(occurs) - 1)[number]
+    first, which = _renumbered(number, span)
+    return first, which
+
+
+@njit(cache=True, nogil=True)
+def _renumbered(number: I64, span: int) -> tuple[I64, I64]:
+    """Do what `numpy.unique` does, without sorting: numbers from 0 to span - 1, in the order in which they occur."""
+    place = np.full(span, -1, np.int64)
+    first, which = np.empty(len(number), np.int64), np.empty(len(number), np.int64)
+    count = 0
+    for row in range(len(number)):
+        if place[number[row]] < 0:
+            place[number[row]] = count
+            first[count] = row
+            count += 1
+        which[row] = place[number[row]]
+    return first[:count].copy(), which

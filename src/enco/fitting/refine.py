@@ -16,9 +16,10 @@ useless parent to seem useful. The same happens where a variable is a *function*
 learned the function quite is glad of every hint at the parents, and its children's networks are glad of its parents. To
 a lesser degree it happens wherever parents are continuous, or have few configurations and an intervention makes rare
 ones common. So in the end the parents of such variables are challenged. Where all are categorical, tables of counts
-decide (`enco.fitting.recount`), which also add a parent that networks have overlooked. About a continuous variable,
-precise regressions on exactly these parents decide, with and without the one (`enco.fitting.regressions`); elsewhere,
-and under flows, networks trained for exactly these parents. Variables of many parents with many levels are left alone.
+decide (`enco.fitting.recount`), which also add a parent that networks have overlooked. They decide about all parents,
+whatever networks say, where they predict the variable better than networks do. About a continuous variable, precise
+regressions on exactly these parents decide, with and without the one (`enco.fitting.regressions`); elsewhere, and under
+flows, networks trained for exactly these parents. Other variables of many parents with many levels are left alone.
 Their tables cannot be learned cell by cell, and networks that know many parent sets, which hardly overfit, are the
 better judges.
 """
@@ -117,6 +118,8 @@ def refine(
     if counts is not None:
         counted = counts()
         by_counting = counted.countable(graph)
+        known_better = counted.losses(graph, by_counting & graph.any(axis=0)) < scores.losses(graph)
+        doubtful |= movable & (graph & known_better)[scores.pairs.cause, scores.pairs.effect]
         recount = Recount(graph, scores.pairs, counted, sparsity=settings.sparsity, evidence=evidence)
         done += recount.revise(movable, by_counting, doubtful)
         doubtful &= ~by_counting[scores.pairs.effect]

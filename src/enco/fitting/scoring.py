@@ -8,7 +8,7 @@ range), and there are often more of them. So the rows of every regime are split 
 from all observational rows and one half, and is judged on the other half, and a second set the other way round.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,14 +110,24 @@ class CrossFit:
                     residuals[target][:] = 0.0
                 yield residuals
 
+    def losses(self, graph: Mask) -> Floats:
+        """Mean loss of every variable in rows that leave it free, by its parents in a graph, nats, [N]."""
+        present = graph[self.pairs.cause, self.pairs.effect]
+        total = self._summed_losses(self._models, present)
+        mean: Floats = total / np.maximum(1.0, self.free_rows)
+        return mean
+
     def dedicated(self, graph: Mask, variables: NDArray[np.int64]) -> Floats:
         """Sum the losses of some variables by networks first trained for exactly these parents, nats, [N]."""
         present = graph[self.pairs.cause, self.pairs.effect]
+        return self._summed_losses(self._experts(present, variables), present)
+
+    def _summed_losses(self, models: Iterable[ConditionalModel], present: Mask) -> Floats:
         total = np.zeros(self.pairs.n_variables)
-        for expert, halves in zip(self._experts(present, variables), self._rows, strict=True):
+        for model, halves in zip(models, self._rows, strict=True):
             for regime, rows, weight in zip(self._regimes, halves, self._weight, strict=True):
                 if len(rows):
-                    loss = expert.graph_losses(regime, rows, present[None])[0] * len(rows) * weight
+                    loss = model.graph_losses(regime, rows, present[None])[0] * len(rows) * weight
                     loss[list(regime.targets)] = 0.0
                     total += loss
         return total

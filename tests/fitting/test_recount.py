@@ -234,3 +234,17 @@ def test_a_rare_cause_is_priced_where_it_was_set(strength, found, begin):
     list(again.delete(np.ones(pairs.n_pairs, bool), np.ones(pairs.n_pairs, bool)))
     list(again.add(np.ones(pairs.n_pairs, bool), np.ones(3, bool)))
     assert np.argwhere(graph).tolist() == ([[0, 1]] if found else [])
+
+
+@pytest.mark.parametrize("start", [np.zeros((4, 4), bool), np.triu(np.ones((4, 4), bool), 1)])
+def test_threads_change_nothing_and_progress_only_grows(start):
+    ends, told = [], []
+    for n_jobs in (1, 3):
+        graph = start.copy()
+        moves = list(recounted(graph, make_counts(), n_jobs=n_jobs).revise(ANY, ALL, ANY, told.append))
+        ends.append((graph.tolist(), moves))
+    assert ends[0] == ends[1]
+    once = told[: len(told) // 2]
+    assert told == 2 * once
+    assert once == sorted(once)
+    assert once[-1] == 1.0

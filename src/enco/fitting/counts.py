@@ -18,6 +18,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from enco._threads import run_threads
 from enco.data import InterventionalData
 
 __all__ = ["Counts", "Family", "distinct"]
@@ -111,13 +112,16 @@ class Counts:
             kind += self.targeted[:, parents[-1]]
         return Family(values, self.n_levels[[*parents, effect]], kind[regime])
 
-    def losses(self, graph: Mask, variables: Mask) -> Floats:
+    def losses(self, graph: Mask, variables: Mask, n_jobs: int = 1) -> Floats:
         """Mean loss of some variables [N] in interventional rows that leave them free, by their parents, nats, [N]."""
-        mean = np.full(len(graph), np.inf)
-        for effect in np.flatnonzero(variables).tolist():
-            parents = np.flatnonzero(graph[:, effect]).tolist()
-            family = self.family(parents, effect)
-            mean[effect] = family.loss(range(len(parents)))[1:].sum() / max(1, family.rows[1:].sum())
+        mean, chosen = np.full(len(graph), np.inf), np.flatnonzero(variables).tolist()
+
+        def loss(place: int) -> float:
+            parents = np.flatnonzero(graph[:, chosen[place]]).tolist()
+            family = self.family(parents, chosen[place])
+            return float(family.loss(range(len(parents)))[1:].sum() / max(1, family.rows[1:].sum()))
+
+        mean[chosen] = run_threads(loss, len(chosen), n_jobs, lambda done: None)
         return mean
 
 

@@ -122,6 +122,7 @@ class GraphFitting:
         regressions: Callable[[], Regressions] | None = None,
         confounded: NDArray[np.bool_] | None = None,
         observational: Regime | None = None,
+        n_jobs: int = 1,
         on_progress: Callable[[float], None] = lambda fraction: None,
     ) -> tuple[NDArray[np.bool_], list[Move]]:
         """Improve an acyclic graph [N, N] by moves that knowledge, and confounded pairs [P], allow.
@@ -157,6 +158,7 @@ class GraphFitting:
             counts=counts,
             regressions=regressions,
             settings=self.settings,
+            n_jobs=n_jobs,
             on_progress=on_progress,
         )
 

@@ -225,6 +225,7 @@ class Discovery:
             self._regressions if self._gaussian else None,
             confounded,
             self._data.observational if self.searches_orders else None,
+            self._n_jobs,
             lambda fraction: on_progress(self._progress("refinement", fraction)),
         )
         _log.info("refinement: %d edges before, %d after %d moves", adjacency.sum(), refined.sum(), len(moves))

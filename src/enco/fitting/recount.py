@@ -8,14 +8,17 @@ at one level unless it is set says little anywhere else, however strong it is: i
 rows that intervene on it, the observational ones must be evidence for the edge but need not pay for it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from enco._threads import run_threads
 from enco.candidates import Candidates
 from enco.fitting.counts import Counts
 from enco.fitting.moves import Move
+from enco.fitting.scoring import part_of
 from enco.fitting.tables import ROWS_PER_CELL
 from enco.graphs.dag import has_path
 
@@ -23,6 +26,8 @@ __all__ = ["Recount"]
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+Progress = Callable[[float], None]
+T = TypeVar("T")
 
 WELL_LEARNED = 50  # rows per cell of a table
 RARE = 0.15  # share of the observational rows in which a rare cause is at another level than usual, at most
@@ -32,6 +37,10 @@ MOST_ROUNDS = 3
 ALL_ROWS_UP_TO = 300_000_000  # beyond this, some of the rows say whether to look at an edge to be added ...
 MOST_LOOKS = 4_000_000_000  # ... and beyond this, none is added
 FIRST_LOOK = 50_000_000  # as many, where an edge might be exchanged, or is not in doubt but might earn nothing
+
+
+def _silent(fraction: float) -> None:
+    pass
 
 
 class Recount:
@@ -47,31 +56,45 @@ class Recount:
         Nats per row.
     evidence : float
         Nats.
+    n_jobs : int
+        Threads; the answer does not depend on them.
     """
 
-    def __init__(self, graph: Mask, pairs: Candidates, counts: Counts, *, sparsity: float, evidence: float) -> None:
+    def __init__(
+        self,
+        graph: Mask,
+        pairs: Candidates,
+        counts: Counts,
+        *,
+        sparsity: float,
+        evidence: float,
+        n_jobs: int = 1,
+    ) -> None:
         self._graph = graph
         self._pairs = pairs
         self._counts = counts
         self._sparsity = sparsity
         self._evidence = evidence
         self._rare: dict[int, bool] = {}
+        self._n_jobs = n_jobs
 
-    def revise(self, movable: Mask, effects: Mask, doubtful: Mask) -> Iterator[Move]:
+    def revise(self, movable: Mask, effects: Mask, doubtful: Mask, on_progress: Progress = _silent) -> Iterator[Move]:
         """Change movable edges [P] into some variables [N] until counts ask for no more; some [P] are in doubt."""
         countable = movable & effects[self._pairs.effect]
-        yield from self.delete(countable, doubtful)
+        yield from self.delete(countable, doubtful, part_of(on_progress, 0, 3))
         asked = effects
         for _ in range(MOST_ROUNDS):
-            moves = [*self.exchange(movable, asked), *self.add(movable, asked)]
+            moves = [*self.exchange(movable, asked, part_of(on_progress, 1, 3))]
+            moves += self.add(movable, asked, part_of(on_progress, 2, 3))
             moves += self.delete(countable, ~countable)  # what stood for the new parents
             yield from moves
             changed = [move.pair for move in moves]
             asked = np.zeros_like(effects)
             asked[self._pairs.effect[changed]] = asked[self._pairs.cause[changed]] = True
             asked &= effects
+            on_progress = _silent  # what is left concerns a few variables
 
-    def delete(self, countable: Mask, doubtful: Mask) -> Iterator[Move]:
+    def delete(self, countable: Mask, doubtful: Mask, on_progress: Progress = _silent) -> Iterator[Move]:
         """Leave out edges [P] that are not worth having, the least worthy of every variable first.
 
         Of those that are not in doubt, only edges that earn nothing at all, or do harm where their cause was set:
@@ -79,23 +102,32 @@ class Recount:
         """
         open_edges = countable & self._present()
         some = self._thinned(int(np.count_nonzero(open_edges)), FIRST_LOOK)
-        for effect in np.unique(self._pairs.effect[open_edges]):
-            into = np.flatnonzero(open_edges & (self._pairs.effect == effect))
-            open_pairs = {int(self._pairs.cause[pair]): int(pair) for pair in into}
-            while open_pairs:
-                worth = {
-                    cause: self._worth(cause, *self._gain(cause, effect))
-                    if doubtful[pair]
-                    else self._worth_if_nothing(cause, effect, some)
-                    for cause, pair in open_pairs.items()
-                }
-                worst = min(open_pairs, key=lambda cause: worth[cause])
-                if worth[worst] > 0:
-                    break
-                self._graph[worst, effect] = False
-                yield Move(worth[worst], "delete", open_pairs.pop(worst))
 
-    def exchange(self, movable: Mask, effects: Mask) -> Iterator[Move]:
+        def deletions(effect: int) -> list[Move]:
+            into = np.flatnonzero(open_edges & (self._pairs.effect == effect))
+            return list(
+                self._deletions(effect, {int(self._pairs.cause[pair]): int(pair) for pair in into}, doubtful, some)
+            )
+
+        for moves in self._of_each(np.unique(self._pairs.effect[open_edges]), deletions, on_progress):
+            yield from moves
+
+    def _deletions(self, effect: int, open_pairs: dict[int, int], doubtful: Mask, some: Counts) -> Iterator[Move]:
+        """Leave out edges into one variable, given the pair of each cause."""
+        while open_pairs:
+            worth = {
+                cause: self._worth(cause, *self._gain(cause, effect))
+                if doubtful[pair]
+                else self._worth_if_nothing(cause, effect, some)
+                for cause, pair in open_pairs.items()
+            }
+            worst = min(open_pairs, key=lambda cause: worth[cause])
+            if worth[worst] > 0:
+                break
+            self._graph[worst, effect] = False
+            yield Move(worth[worst], "delete", open_pairs.pop(worst))
+
+    def exchange(self, movable: Mask, effects: Mask, on_progress: Progress = _silent) -> Iterator[Move]:
         """Put one parent in place of another, of some variables [N], where that explains all rows better.
 
         What knows much of a missing parent is taken for it, and beside it the true one may have little to add, or the
@@ -103,15 +135,25 @@ class Recount:
         """
         open_pairs = self._addable(movable, effects)
         some = self._thinned(int(np.count_nonzero(open_pairs)), FIRST_LOOK)
-        for effect in np.flatnonzero(effects & self._graph.any(axis=0)).tolist():
-            while (best := self._best_exchange(effect, movable, open_pairs, some)) is not None:
+
+        def best_of(effect: int) -> tuple[float, int, int] | None:
+            return self._best_exchange(effect, movable, open_pairs, some)
+
+        having_parents = np.flatnonzero(effects & self._graph.any(axis=0))
+        for effect, best in zip(
+            having_parents.tolist(), self._of_each(having_parents, best_of, on_progress), strict=True
+        ):
+            if best is not None:
+                best = best_of(effect)  # exchanges before this one may have made it close a cycle
+            while best is not None:
                 gain, old, new = best
                 self._graph[self._pairs.cause[old], effect] = False
                 self._graph[self._pairs.cause[new], effect] = True
                 yield Move(0.0, "delete", old)
                 yield Move(-gain, "add", new)
+                best = best_of(effect)
 
-    def add(self, movable: Mask, effects: Mask) -> Iterator[Move]:
+    def add(self, movable: Mask, effects: Mask, on_progress: Progress = _silent) -> Iterator[Move]:
         """Add edges [P] into some variables [N] that are worth having, the worthiest first, and close no cycle."""
         pairs = self._pairs
         open_pairs = self._addable(movable, effects)
@@ -120,8 +162,10 @@ class Recount:
         stale = effects.copy()
         while True:
             absent = open_pairs & ~self._present() & ~self._graph[pairs.effect, pairs.cause]
-            for pair in np.flatnonzero(absent & stale[pairs.effect]):
-                moves[int(pair)] = Move(-self._worth_adding(int(pair), some), "add", int(pair))
+            looked_at = np.flatnonzero(absent & stale[pairs.effect])
+            worth = self._of_each(looked_at, lambda pair: self._worth_adding(pair, some), on_progress)
+            on_progress = _silent
+            moves |= {pair: Move(-value, "add", pair) for pair, value in zip(looked_at.tolist(), worth, strict=True)}
             stale[:] = False
             better = (moves[int(pair)] for pair in np.flatnonzero(absent) if moves[int(pair)].cost < 0)
             best = next((move for move in sorted(better) if not self._closes_cycle(move.pair)), None)
@@ -130,6 +174,13 @@ class Recount:
             self._graph[pairs.cause[best.pair], pairs.effect[best.pair]] = True
             stale[pairs.effect[best.pair]] = True
             yield best
+
+    def _of_each(self, numbers: NDArray[np.int64], task: Callable[[int], T], on_progress: Progress) -> list[T]:
+        """Call a task with every number, on some threads; results in that order."""
+        count = len(numbers)
+        return run_threads(
+            lambda place: task(int(numbers[place])), count, self._n_jobs, lambda done: on_progress(done / count)
+        )
 
     def _addable(self, movable: Mask, effects: Mask) -> Mask:
         """Edges [P] that may be added, if there is time to look at them.

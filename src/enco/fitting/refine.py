@@ -61,6 +61,7 @@ def refine(
     forward: Mask | None = None,
     reorder: Callable[[float, Callable[[float], None]], Mask] | None = None,
     settings: Settings,
+    n_jobs: int = 1,
     on_progress: Callable[[float], None] = lambda fraction: None,
 ) -> tuple[Mask, list[Move]]:
     """Improve an acyclic graph by single moves until none helps.
@@ -86,6 +87,8 @@ def refine(
         Revises the directions of the graph as a whole first (`enco.fitting.reorder`), given the nats that an edge must
         earn and whom to tell of its progress.
     settings : Settings
+    n_jobs : int
+        Threads that count.
     on_progress : callable, optional
         Called with the share of the work that is done.
 
@@ -112,21 +115,21 @@ def refine(
         done += moves
         if not moves:
             break
+    last = part_of(on_progress, settings.refine_rounds, settings.refine_rounds + 1)
     doubts = doubt(graph)
     gain = -scores.toggles(graph, doubts > 0)
     doubtful = movable & _doubtful(graph, scores, gain, doubts)
     if counts is not None:
         counted = counts()
         by_counting = counted.countable(graph)
-        known_better = counted.losses(graph, by_counting & graph.any(axis=0)) < scores.losses(graph)
+        known_better = counted.losses(graph, by_counting & graph.any(axis=0), n_jobs) < scores.losses(graph)
         doubtful |= movable & (graph & known_better)[scores.pairs.cause, scores.pairs.effect]
-        recount = Recount(graph, scores.pairs, counted, sparsity=settings.sparsity, evidence=evidence)
-        done += recount.revise(movable, by_counting, doubtful)
+        recount = Recount(graph, scores.pairs, counted, sparsity=settings.sparsity, evidence=evidence, n_jobs=n_jobs)
+        done += recount.revise(movable, by_counting, doubtful, part_of(last, 0, 2))
         doubtful &= ~by_counting[scores.pairs.effect]
     if regressions is not None:
         regressed = regressions()
         by_regression = doubtful & regressed.continuous[scores.pairs.effect]
-        rest = part_of(on_progress, settings.refine_rounds, settings.refine_rounds + 1)
         if regressed.continuous.any():
             done += regressed.revise(
                 graph,
@@ -136,7 +139,7 @@ def refine(
                 forward=movable if forward is None else movable & forward,
                 price=price,
                 gain=gain,
-                on_progress=rest,
+                on_progress=part_of(last, 1, 2),
             )
         doubtful &= ~by_regression
     done += _challenge(graph, scores, price, doubtful)

@@ -1,5 +1,7 @@
 """Tables of counts: each row is predicted from all others."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -137,6 +139,16 @@ def test_mean_losses_of_interventional_rows():
         assert mean[effect] == pytest.approx(family.loss(range(len(parents)))[1:].sum() / family.rows[1:].sum())
     nothing = Counts.of(data.without_regimes([("a",), ("b", "c")]), np.arange(4))
     assert nothing.losses(graph, np.array([False, False, False, True]))[3] == 0.0
+
+
+def test_tables_know_nothing_where_every_row_has_parents_of_its_own():
+    counted = Counts.of(make_data(), np.arange(4))
+    own = replace(counted, codes=np.arange(3 * len(counted.codes), dtype=np.uint8).reshape(-1, 3) % 30)
+    graph = np.zeros((4, 4), bool)
+    graph[0, 3] = True
+    asked = np.array([False, False, False, True])
+    assert np.isfinite(counted.losses(graph, asked)[3])
+    assert np.isinf(own.losses(graph, asked)[3])
 
 
 def best_of_all(smoothed):

@@ -30,6 +30,8 @@ Mask = NDArray[np.bool_]
 KINDS = 3
 STRENGTHS = 4.0 ** np.arange(-5, 7)  # the weakest for functions, whose tables need no smoothing
 LARGEST = 1 << 62  # number of a configuration
+FIRST_ROWS = 25_000  # that say whether tables can know anything at all ...
+ALL_DIFFERENT = 0.9  # ... unless more than this share of them have parents of their own
 SPARSE = 4  # possible configurations for each row, beyond which sorting the rows is faster
 
 
@@ -113,12 +115,20 @@ class Counts:
         return Family(values, self.n_levels[[*parents, effect]], kind[regime])
 
     def losses(self, graph: Mask, variables: Mask, n_jobs: int = 1) -> Floats:
-        """Mean loss of some variables [N] in interventional rows that leave them free, by their parents, nats, [N]."""
+        """Mean loss of some variables [N] in interventional rows that leave them free, by their parents, nats, [N].
+
+        Infinite for the others, and where nearly every row has parents that no other has: tables know nothing there.
+        """
         mean, chosen = np.full(len(graph), np.inf), np.flatnonzero(variables).tolist()
+        some = self.thinned(max(1, len(self.regime) // FIRST_ROWS))
 
         def loss(place: int) -> float:
-            parents = np.flatnonzero(graph[:, chosen[place]]).tolist()
-            family = self.family(parents, chosen[place])
+            effect = chosen[place]
+            parents = np.flatnonzero(graph[:, effect]).tolist()
+            values, _ = some.rows(parents, effect)
+            if len(distinct(values[:, :-1], self.n_levels[parents])[0]) > ALL_DIFFERENT * len(values):
+                return np.inf
+            family = self.family(parents, effect)
             return float(family.loss(range(len(parents)))[1:].sum() / max(1, family.rows[1:].sum()))
 
         mean[chosen] = run_threads(loss, len(chosen), n_jobs, lambda done: None)

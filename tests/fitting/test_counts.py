@@ -92,6 +92,20 @@ def test_distinct_rows_even_if_there_could_be_more_than_numbers(largest, sparse,
     assert len(where) == len(np.unique(rows, axis=0))
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_the_expected_gain_of_rows_is_that_of_all_rows_with_the_same_parents(seed):
+    rng = np.random.default_rng(seed)
+    values = rng.integers([3, 2, 4], size=(200, 3))
+    kind = rng.integers(3, size=200)
+    family = Family(values, np.array([3, 2, 4]), kind)
+    rows = [Family(values, np.array([3, 2, 4]), np.where(np.arange(200) == r, 2, 0)) for r in range(200)]
+    gain = np.array([alone.gain([0], 1)[2] for alone in rows])
+    expected = sum(gain[(values[:, :2] == parents).all(axis=1)].mean() for parents in values[kind == 2, :2])
+    assert family.expected_gain([0], 1) == pytest.approx(expected)
+    everywhere = Family(values, np.array([3, 2, 4]), np.full(200, 2))
+    assert everywhere.expected_gain([0], 1) == pytest.approx(everywhere.gain([0], 1)[2])
+
+
 def make_data():
     """Three categorical variables, a continuous one in between; columns hold 0, 1 and 2 times ten plus the regime."""
     variables = [Variable(name, "categorical", tuple(range(30))) for name in "abc"]

@@ -236,6 +236,31 @@ def test_a_rare_cause_is_priced_where_it_was_set(strength, found, begin):
     assert np.argwhere(graph).tolist() == ([[0, 1]] if found else [])
 
 
+def weak_cause(rows_of_effect):
+    """a makes b more likely, but not in the few rows in which a was set, by chance; c is by itself."""
+    rng = np.random.default_rng(0)
+    variables = [Variable(name, "categorical", (0, 1)) for name in "abc"]
+    regimes = []
+    for targets, rows in (((), 20_000), ((0,), 40), ((1,), rows_of_effect), ((2,), 500)):
+        a = rng.random(rows) < (0.5 if targets == (0,) else 0.3)
+        b = rng.random(rows) < (0.5 if targets == (1,) else np.where(a, 0.3, 0.15))
+        if targets == (0,):
+            a, b = np.arange(rows) % 2, np.arange(rows) // 2 % 5 == 0
+        codes = np.column_stack([a, b, rng.random(rows) < 0.5]).astype(np.uint8)
+        regimes.append(Regime(targets, codes, np.zeros((rows, 0), np.float32)))
+    return Counts.of(InterventionalData(variables, regimes), np.arange(3))
+
+
+@pytest.mark.parametrize(("rows_of_effect", "found"), [(2000, True), (20, False)])
+def test_where_rows_that_set_the_cause_say_little_those_that_set_the_effect_may_decide(rows_of_effect, found):
+    counts, pairs = weak_cause(rows_of_effect), Candidates.all_pairs(3)
+    assert -3.0 < counts.family([0], 1).gain([], 0)[2] <= 0.0
+    assert (counts.family([1], 0).gain([], 0)[2] < -6.0) == found
+    graph = np.zeros((3, 3), bool)
+    list(Recount(graph, pairs, counts, sparsity=0.004, evidence=3.0).add(np.ones(6, bool), np.ones(3, bool)))
+    assert np.argwhere(graph).tolist() == ([[0, 1]] if found else [])
+
+
 @pytest.mark.parametrize("start", [np.zeros((4, 4), bool), np.triu(np.ones((4, 4), bool), 1)])
 def test_threads_change_nothing_and_progress_only_grows(start):
     ends, told = [], []

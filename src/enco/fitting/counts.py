@@ -186,6 +186,18 @@ class Family:
         before = self._ordered(parents)
         return self._summed(self._chain(before)) - self._summed(self._chain((*before, last)))
 
+    def expected_gain(self, parents: Iterable[int], last: int) -> float:
+        """Fall of the loss in rows of kind 2, had they the values that all rows with the same parents have on average.
+
+        Where rows of that kind are few, chance has less of a say in this than in what they gain themselves.
+        """
+        before = self._ordered(parents)
+        gain = self._chain((*before, last)) - self._chain(before)
+        joined = sorted((*before, last))
+        configuration = distinct(self._cells[:, joined], self._n_levels[joined])[1]
+        mean = np.bincount(configuration, self._total * gain) / np.bincount(configuration, self._total)
+        return float(self._counts[2] @ mean[configuration])
+
     def _ordered(self, parents: Iterable[int]) -> tuple[int, ...]:
         return tuple(sorted(parents, key=lambda parent: (self._summed(self._chain((parent,))).sum(), parent)))
 

@@ -3,13 +3,14 @@
 An edge is worth having if it earns its price, `sparsity` per row and `evidence` in all, on the interventional rows, as
 everywhere in the refinement. It may also earn it on all rows together: where interventional rows are few, a weak cause
 shows in the observational ones only. They cannot tell a cause from an effect, though, so interventional rows must not
-speak against an edge; for a new one, those that intervene on the cause must speak for it. A cause that is nearly always
-at one level unless it is set says little anywhere else, however strong it is: if it earns `sparsity` per row on the
-rows that intervene on it, the observational ones must be evidence for the edge but need not pay for it.
+speak against an edge; for a new one, those that intervene on the cause must speak for it, or, if these do not say much,
+those that intervene on the effect must clearly speak against the reverse. A cause that is nearly always at one level
+unless it is set says little anywhere else, however strong it is: if what all rows know of it would earn `sparsity` per
+row on those that intervene on it, the observational ones must be evidence for the edge but need not pay for it.
 """
 
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +42,24 @@ FIRST_LOOK = 50_000_000  # as many, where an edge might be exchanged, or is not 
 
 def _silent(fraction: float) -> None:
     pass
+
+
+class Gain(NamedTuple):
+    """What a cause adds to a variable's other parents, in nats.
+
+    Attributes
+    ----------
+    seen : float64 [3]
+        On the rows of each kind: observational, interventional, and interventional with the cause as a target.
+    rows : int64 [3]
+        How many these are.
+    expected : float
+        On the last kind, had they the values that all rows with the same parents have on average.
+    """
+
+    seen: Floats
+    rows: NDArray[np.int64]
+    expected: float
 
 
 class Recount:
@@ -116,7 +135,7 @@ class Recount:
         """Leave out edges into one variable, given the pair of each cause."""
         while open_pairs:
             worth = {
-                cause: self._worth(cause, *self._gain(cause, effect))
+                cause: self._worth(cause, self._gain(cause, effect))
                 if doubtful[pair]
                 else self._worth_if_nothing(cause, effect, some)
                 for cause, pair in open_pairs.items()
@@ -235,10 +254,21 @@ class Recount:
         parents = np.flatnonzero(self._graph[:, effect]).tolist()
         if not self._is_learned([*parents, cause], effect):
             return -np.inf
-        if some is not self._counts and self._gain(cause, effect, some)[0].sum() <= 0:
+        if some is not self._counts and self._gain(cause, effect, some).seen.sum() <= 0:
             return -np.inf
-        gain, rows = self._gain(cause, effect)
-        return self._worth(cause, gain, rows) if gain[2] > 0 else -np.inf
+        gain = self._gain(cause, effect)
+        worth = self._worth(cause, gain)
+        return worth if worth > 0 and self._is_forward(cause, effect, gain) else -np.inf
+
+    def _is_forward(self, cause: int, effect: int, gain: Gain) -> bool:
+        """Whether rows that set the cause speak for the edge, or do not say much and its reverse is clearly worse."""
+        if gain.seen[2] > 0:
+            return True
+        return self._is_possible(gain) and bool(gain.seen[2] - self._gain(effect, cause).seen[2] > self._evidence)
+
+    def _is_possible(self, gain: Gain) -> bool:
+        """Whether rows that set the cause do not clearly speak against the edge."""
+        return bool(gain.seen[2] > -self._evidence)
 
     def _worth_if_nothing(self, cause: int, effect: int, some: Counts) -> float:
         """Value an edge that earns nothing at all, or does harm where its cause was set; infinity for any other.
@@ -248,7 +278,7 @@ class Recount:
         if self._rows_per_cell(self._others(cause, effect), effect) < WELL_LEARNED:
             return np.inf
         for counts in self._looks(some):
-            gain = self._gain(cause, effect, counts)[0]
+            gain = self._gain(cause, effect, counts).seen
             least = -self._evidence if counts is self._counts else 0.0
             if gain.sum() > 0 and gain[2] >= least:
                 return np.inf
@@ -269,17 +299,20 @@ class Recount:
     def _thinned(self, n_looks: int, most: int) -> Counts:
         return self._counts.thinned(max(1, n_looks * len(self._counts.regime) // most))
 
-    def _gain(self, cause: int, effect: int, counts: Counts | None = None) -> tuple[Floats, NDArray[np.int64]]:
-        """Find what a cause adds to a variable's other parents, on the rows of each kind, and how many these are."""
+    def _gain(self, cause: int, effect: int, counts: Counts | None = None) -> Gain:
+        """Find what a cause adds to a variable's other parents."""
         others = self._others(cause, effect)
         family = (counts or self._counts).family([*others, cause], effect)
-        return family.gain(range(len(others)), len(others)), family.rows
+        known, last = range(len(others)), len(others)
+        return Gain(family.gain(known, last), family.rows, family.expected_gain(known, last))
 
-    def _worth(self, cause: int, gain: Floats, rows: NDArray[np.int64]) -> float:
-        """Nats beyond its price that an edge earns, given its gain on the rows of each kind."""
-        earned = gain - self._sparsity * rows
-        everywhere = earned.sum() if gain[1:].sum() > 0 else -np.inf
-        where_set = gain[0] if earned[2] > 0 and self._is_rare(cause) else -np.inf
+    def _worth(self, cause: int, gain: Gain) -> float:
+        """Nats beyond its price that an edge earns."""
+        price = self._sparsity * gain.rows
+        earned = gain.seen - price
+        everywhere = earned.sum() if gain.seen[1:].sum() > 0 else -np.inf
+        pays_where_set = gain.expected > price[2] and self._is_possible(gain) and self._is_rare(cause)
+        where_set = gain.seen[0] if pays_where_set else -np.inf
         return float(max(earned[1:].sum(), everywhere, where_set)) - self._evidence
 
     def _is_rare(self, cause: int) -> bool:

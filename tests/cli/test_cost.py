@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from enco import simulate
+from enco.cli import _cost
 from enco.cli._cost import seconds_of
 from enco.fitting.loop import Discovery
 from enco.settings import Settings
@@ -25,3 +26,13 @@ def test_a_search_over_orders_takes_time():
 def test_regressions_take_time():
     every = [f"X{k}" for k in range(1, 9)]
     assert seconds(every, continuous=True) > seconds(every, continuous=True, refine_rounds=0) + 3
+
+
+def test_counting_takes_time_where_variables_are_categorical(monkeypatch):
+    every = range(8)
+    before = {continuous: seconds(every, continuous=continuous) for continuous in (False, True)}
+    without = seconds(every, refine_rounds=0)
+    monkeypatch.setattr(_cost, "COUNTING", 1e6)
+    assert seconds(every) > before[False] + 1
+    assert seconds(every, continuous=True) == before[True]
+    assert seconds(every, refine_rounds=0) == without

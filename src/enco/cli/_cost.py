@@ -4,8 +4,10 @@ import numpy as np
 
 from enco.conditionals.fused.layout import Layout
 from enco.data import InterventionalData
+from enco.fitting.counts import MOST_COUNTED
 from enco.fitting.families import FOLDS, MOST_JUDGED
 from enco.fitting.loop import Discovery
+from enco.fitting.recount import ALL_ROWS_UP_TO
 from enco.fitting.scoring import MOST_TOGGLES
 
 __all__ = ["seconds_of"]
@@ -22,6 +24,8 @@ PRESENT_PARENTS = 0.25  # share of the candidates in a sampled graph, at the sta
 REFINEMENT_STEPS = 0.3  # share of its training steps that a network of the refinement takes before it stops
 FAMILIES = 500  # sets of parents of each variable that a search over orders asks for
 REGRESSION = 0.7e9  # a continuous variable
+COUNTING = 15.0  # row and look at a family of categorical variables ...
+LOOKS = 10  # ... of which every variable has so many, and every candidate pair one
 
 
 def seconds_of(discovery: Discovery, data: InterventionalData, n_jobs: int) -> float:
@@ -69,6 +73,9 @@ def seconds_of(discovery: Discovery, data: InterventionalData, n_jobs: int) -> f
     else:
         search = 0.0
     regressions = REGRESSION * np.count_nonzero(data.n_levels == 0) if settings.refine_rounds else 0.0
+    counted_rows = min(data.n_rows, 2 * MOST_COUNTED)
+    looks = LOOKS * np.count_nonzero(data.n_levels) + min(pairs.n_pairs, ALL_ROWS_UP_TO / counted_rows)
+    counting = COUNTING * counted_rows * looks if settings.refine_rounds and data.n_levels.any() else 0.0
     nanoseconds = (
         (training_steps + refinement_steps) * training_step
         + settings.max_epochs * settings.graph_steps * graph_step
@@ -76,5 +83,6 @@ def seconds_of(discovery: Discovery, data: InterventionalData, n_jobs: int) -> f
         + settings.refine_rounds * judged_rows * toggles
         + search
         + regressions
+        + counting
     )
     return float(nanoseconds) * 1e-9 / min(n_jobs, data.n_variables)

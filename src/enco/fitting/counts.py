@@ -21,13 +21,14 @@ from numpy.typing import NDArray
 from enco._threads import run_threads
 from enco.data import InterventionalData
 
-__all__ = ["Counts", "Family", "distinct"]
+__all__ = ["MOST_COUNTED", "Counts", "Family", "distinct"]
 
 Floats = NDArray[np.float64]
 I64 = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 KINDS = 3
+MOST_COUNTED = 100_000  # rows of the observational regime, and of all others together
 STRENGTHS = 4.0 ** np.arange(-5, 7)  # the weakest for functions, whose tables need no smoothing
 LARGEST = 1 << 62  # number of a configuration
 FIRST_ROWS = 25_000  # that say whether tables can know anything at all ...
@@ -58,7 +59,7 @@ class Counts:
     targeted: Mask
 
     @classmethod
-    def of(cls, data: InterventionalData, column: I64, most_rows: int = 100_000) -> "Counts":
+    def of(cls, data: InterventionalData, column: I64, most_rows: int = MOST_COUNTED) -> "Counts":
         """Take the first rows of every regime.
 
         Parameters

@@ -29,7 +29,7 @@ def test_regressions_take_time():
 
 
 def test_counting_takes_time_where_variables_are_categorical(monkeypatch):
-    every = range(8)
+    every = [f"X{k}" for k in range(1, 9)]
     before = {continuous: seconds(every, continuous=continuous) for continuous in (False, True)}
     without = seconds(every, refine_rounds=0)
     monkeypatch.setattr(_cost, "COUNTING", 1e6)

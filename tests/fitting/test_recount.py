@@ -1,5 +1,7 @@
 """Edges that tables of counts ask for, and those they do away with."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -259,6 +261,19 @@ def test_where_rows_that_set_the_cause_say_little_those_that_set_the_effect_may_
     graph = np.zeros((3, 3), bool)
     list(Recount(graph, pairs, counts, sparsity=0.004, evidence=3.0).add(np.ones(6, bool), np.ones(3, bool)))
     assert np.argwhere(graph).tolist() == ([[0, 1]] if found else [])
+
+
+def test_a_reverse_that_cannot_be_counted_says_nothing():
+    """A parent of the cause is continuous."""
+    counts = weak_cause(2000)
+    counts = replace(counts, n_levels=np.array([2, 2, 0]), slot=np.array([0, 1, 0]))
+    graph = np.zeros((3, 3), bool)
+    graph[2, 0] = True
+    pairs = Candidates.all_pairs(3)
+    effects = counts.countable(graph)
+    assert effects.tolist() == [False, True, False]
+    list(Recount(graph, pairs, counts, sparsity=0.004, evidence=3.0).add(np.ones(6, bool), effects))
+    assert np.argwhere(graph).tolist() == [[2, 0]]
 
 
 @pytest.mark.parametrize("start", [np.zeros((4, 4), bool), np.triu(np.ones((4, 4), bool), 1)])

@@ -264,7 +264,9 @@ class Recount:
         """Whether rows that set the cause speak for the edge, or do not say much and its reverse is clearly worse."""
         if gain.seen[2] > 0:
             return True
-        return self._is_possible(gain) and bool(gain.seen[2] - self._gain(effect, cause).seen[2] > self._evidence)
+        if not self._is_possible(gain) or not self._counts.countable(self._graph)[cause]:
+            return False
+        return bool(gain.seen[2] - self._gain(effect, cause).seen[2] > self._evidence)
 
     def _is_possible(self, gain: Gain) -> bool:
         """Whether rows that set the cause do not clearly speak against the edge."""

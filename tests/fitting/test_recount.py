@@ -188,6 +188,43 @@ def test_what_keeps_a_stand_in(why, monkeypatch):
     assert list(recounted(graph, make_counts(targets=targets)).exchange(movable, effects)) == []
 
 
+def two_stand_ins():
+    """b has two bits, of which a and d know one each; c is a noisy copy of b."""
+    rng = np.random.default_rng(0)
+    variables = [Variable(name, "categorical", tuple(range(4))) for name in "abcd"]
+    regimes = []
+    for target, rows in ((None, 4000), (0, 400), (1, 400), (2, 400), (3, 400)):
+        b = rng.integers(4, size=rows)
+        a, d = (np.where(rng.random(rows) < 0.8, bit, 1 - bit) for bit in (b // 2, b % 2))
+        c = np.where(rng.random(rows) < 0.9, b, rng.integers(4, size=rows))
+        codes = np.column_stack([a, b, c, d]).astype(np.uint8)
+        if target not in (None, 1):  # b itself is as random as if it were set
+            codes[:, target] = rng.integers(4, size=rows)
+        regimes.append(Regime(() if target is None else (target,), codes, np.zeros((rows, 0), np.float32)))
+    return Counts.of(InterventionalData(variables, regimes), np.arange(4))
+
+
+def test_a_cause_comes_in_the_place_of_all_that_stood_for_it(monkeypatch):
+    """Beside either of the two, its table would be too large to learn."""
+    monkeypatch.setattr(Recount, "_is_learned", lambda self, parents, effect: len(parents) <= 1)
+    graph = with_edges((0, 2), (3, 2), base=np.zeros((4, 4), bool))
+    moves = list(recounted(graph, two_stand_ins()).exchange(ANY, edge_only(1, 2)[1]))
+    assert np.argwhere(graph).tolist() == [[1, 2]]
+    assert [move.kind for move in moves] == ["delete", "delete", "add"]
+
+
+def test_an_exchange_that_a_cycle_holds_up_is_noted_down():
+    """c -> a -> b keeps b from taking d's place among the parents of c, for now."""
+    graph = with_edges((3, 2), (2, 0), (0, 1), base=np.zeros((4, 4), bool))
+    again = recounted(graph, two_stand_ins())
+    assert list(again.exchange(ANY, edge_only(1, 2)[1])) == []
+    assert again._held_up == {2}
+    graph[2, 0] = False
+    list(again.exchange(ANY, edge_only(1, 2)[1]))
+    assert graph[1, 2]
+    assert not graph[3, 2]
+
+
 def test_an_effect_taken_for_a_cause_is_found_out():
     """Not in doubt, because c knows much of b: but not where it was set."""
     graph = edge_only(2, 1)

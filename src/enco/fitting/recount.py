@@ -9,7 +9,7 @@ unless it is set says little anywhere else, however strong it is: if what all ro
 row on those that intervene on it, the observational ones must be evidence for the edge but need not pay for it.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from enco._threads import run_threads
 from enco.candidates import Candidates
-from enco.fitting.counts import Counts
+from enco.fitting.counts import Counts, Family
 from enco.fitting.moves import Move
 from enco.fitting.scoring import part_of
 from enco.fitting.tables import ROWS_PER_CELL
@@ -62,6 +62,14 @@ class Gain(NamedTuple):
     expected: float
 
 
+class Exchange(NamedTuple):
+    """Edges into a variable that another one is put in the place of."""
+
+    gain: float  # nats
+    old: list[int]  # pairs
+    new: int
+
+
 class Recount:
     """Changes of an acyclic graph that tables of counts ask for.
 
@@ -95,6 +103,7 @@ class Recount:
         self._sparsity = sparsity
         self._evidence = evidence
         self._rare: dict[int, bool] = {}
+        self._held_up: set[int] = set()  # variables that a cycle has kept from an exchange
         self._n_jobs = n_jobs
 
     def revise(self, movable: Mask, effects: Mask, doubtful: Mask, on_progress: Progress = _silent) -> Iterator[Move]:
@@ -110,6 +119,8 @@ class Recount:
             changed = [move.pair for move in moves]
             asked = np.zeros_like(effects)
             asked[self._pairs.effect[changed]] = asked[self._pairs.cause[changed]] = True
+            asked[list(self._held_up)] = True
+            self._held_up.clear()
             asked &= effects
             on_progress = _silent  # what is left concerns a few variables
 
@@ -147,7 +158,7 @@ class Recount:
             yield Move(worth[worst], "delete", open_pairs.pop(worst))
 
     def exchange(self, movable: Mask, effects: Mask, on_progress: Progress = _silent) -> Iterator[Move]:
-        """Put one parent in place of another, of some variables [N], where that explains all rows better.
+        """Put one parent in place of others, of some variables [N], where that explains all rows better.
 
         What knows much of a missing parent is taken for it, and beside it the true one may have little to add, or the
         table of both be too large to learn.
@@ -155,7 +166,7 @@ class Recount:
         open_pairs = self._addable(movable, effects)
         some = self._thinned(int(np.count_nonzero(open_pairs)), FIRST_LOOK)
 
-        def best_of(effect: int) -> tuple[float, int, int] | None:
+        def best_of(effect: int) -> Exchange | None:
             return self._best_exchange(effect, movable, open_pairs, some)
 
         having_parents = np.flatnonzero(effects & self._graph.any(axis=0))
@@ -165,11 +176,10 @@ class Recount:
             if best is not None:
                 best = best_of(effect)  # exchanges before this one may have made it close a cycle
             while best is not None:
-                gain, old, new = best
-                self._graph[self._pairs.cause[old], effect] = False
-                self._graph[self._pairs.cause[new], effect] = True
-                yield Move(0.0, "delete", old)
-                yield Move(-gain, "add", new)
+                self._graph[self._pairs.cause[best.old], effect] = False
+                self._graph[self._pairs.cause[best.new], effect] = True
+                yield from (Move(0.0, "delete", pair) for pair in best.old)
+                yield Move(-best.gain, "add", best.new)
                 best = best_of(effect)
 
     def add(self, movable: Mask, effects: Mask, on_progress: Progress = _silent) -> Iterator[Move]:
@@ -210,41 +220,65 @@ class Recount:
         mask: Mask = movable & effects[self._pairs.effect] & known[self._pairs.cause]
         return mask & (np.count_nonzero(mask) * len(self._counts.regime) <= MOST_LOOKS)
 
-    def _best_exchange(
-        self, effect: int, movable: Mask, open_pairs: Mask, some: Counts
-    ) -> tuple[float, int, int] | None:
-        """Find the exchange that gains most, in nats; the pair that leaves, and the pair that comes."""
+    def _best_exchange(self, effect: int, movable: Mask, open_pairs: Mask, some: Counts) -> Exchange | None:
+        """Find the exchange that gains most."""
         into = np.arange(self._pairs.n_pairs)[self._pairs.pairs_into(effect)]
         parents = np.flatnonzero(self._graph[:, effect]).tolist()
         present = self._graph[self._pairs.cause[into], effect]
         old = {int(self._pairs.cause[pair]): int(pair) for pair in into[present & movable[into]]}
-        absent = into[~present & open_pairs[into]].tolist()
         best = None
-        for pair in absent:
+        for pair in into[~present & open_pairs[into]].tolist():
             cause = int(self._pairs.cause[pair])
             if self._graph[effect, cause]:
                 continue
-            for parent, gain in self._exchanges(parents, cause, effect, some).items():
-                better = parent in old and gain > (self._evidence if best is None else best[0])
-                if better and not self._closes_cycle(pair):
-                    best = gain, old[parent], pair
+            for gone, gain in self._exchanges(parents, old, cause, effect, some).items():
+                if gain <= (self._evidence if best is None else best.gain):
+                    continue
+                if self._closes_cycle(pair):
+                    self._held_up.add(effect)
+                else:
+                    best = Exchange(gain, [old[parents[k]] for k in gone], pair)
         return best
 
-    def _exchanges(self, parents: list[int], cause: int, effect: int, some: Counts) -> dict[int, float]:
-        """Gain of putting a cause in the place of each parent, in nats; without those where it is no gain."""
-        gains = dict[int, float]()
-        left = [k for k in range(len(parents)) if self._is_learned([*parents[:k], *parents[k + 1 :], cause], effect)]
+    def _exchanges(
+        self, parents: list[int], movable: Collection[int], cause: int, effect: int, some: Counts
+    ) -> dict[tuple[int, ...], float]:
+        """Gain of putting a cause in the place of some parents, in nats, by their places; where it is a gain.
+
+        In the place of each one that may go, and of all that have nothing to add to it.
+        """
+        new = len(parents)
+        gains: dict[tuple[int, ...], float] | None = None
         for counts in self._looks(some):
-            if not left:
-                break
             family = counts.family([*parents, cause], effect)
-            before = family.loss(range(len(parents))).sum()
-            for k in left:
-                others = [other for other in range(len(parents)) if other != k]
-                gain = float(before - family.loss([*others, len(parents)]).sum())
-                gains[parents[k]] = gain if family.gain(others, len(parents))[2] >= 0 else 0.0
-            left = [k for k in left if gains[parents[k]] > 0]
-        return {parents[k]: gains[parents[k]] for k in left}
+            before = family.loss(range(new)).sum()
+            if gains is None:
+                places = [k for k in range(new) if parents[k] in movable]
+                gains = dict.fromkeys([*((k,) for k in places), self._useless(family, places)], 0.0)
+            for gone in list(gains):
+                others = [k for k in range(new) if k not in gone]
+                gains[gone] = float(before - family.loss([*others, new]).sum())
+                learned = self._is_learned([*(parents[k] for k in others), cause], effect)
+                if not (gone and learned and gains[gone] > 0 and family.gain(others, new)[2] >= 0):
+                    del gains[gone]
+            if not gains:
+                break
+        return gains or {}
+
+    def _useless(self, family: Family, places: list[int]) -> tuple[int, ...]:
+        """Find which members of a family, of some places, add less than their price to the others and to its last."""
+        last = family.n_parents - 1
+        left, gone = list(range(last)), list[int]()
+        while open_places := [k for k in places if k not in gone]:
+            worth = {
+                k: float(family.gain([other for other in (*left, last) if other != k], k).sum()) for k in open_places
+            }
+            worst = min(open_places, key=lambda k: worth[k])
+            if worth[worst] > self._sparsity * family.rows.sum():
+                break
+            left.remove(worst)
+            gone.append(worst)
+        return tuple(sorted(gone))
 
     def _is_learned(self, parents: list[int], effect: int) -> bool:
         return self._rows_per_cell(parents, effect) >= ROWS_PER_CELL

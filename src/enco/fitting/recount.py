@@ -44,6 +44,11 @@ def _silent(fraction: float) -> None:
     pass
 
 
+def _loss_by(parent: int, effect: int, counts: Counts) -> float:
+    """Nats that are left of a variable by one parent alone."""
+    return float(counts.family([parent], effect).loss([0]).sum())
+
+
 class Gain(NamedTuple):
     """What a cause adds to a variable's other parents, in nats.
 
@@ -226,12 +231,15 @@ class Recount:
         parents = np.flatnonzero(self._graph[:, effect]).tolist()
         present = self._graph[self._pairs.cause[into], effect]
         old = {int(self._pairs.cause[pair]): int(pair) for pair in into[present & movable[into]]}
+        losses = sorted(_loss_by(parent, effect, some) for parent in old)
         best = None
         for pair in into[~present & open_pairs[into]].tolist():
             cause = int(self._pairs.cause[pair])
             if self._graph[effect, cause]:
                 continue
-            for gone, gain in self._exchanges(parents, old, cause, effect, some).items():
+            # What two parents know is all known to a cause that they stood for.
+            several = len(old) > 1 and _loss_by(cause, effect, some) < losses[-2]
+            for gone, gain in self._exchanges(parents, old, cause, effect, some, several=several).items():
                 if gain <= (self._evidence if best is None else best.gain):
                     continue
                 if self._closes_cycle(pair):
@@ -241,29 +249,34 @@ class Recount:
         return best
 
     def _exchanges(
-        self, parents: list[int], movable: Collection[int], cause: int, effect: int, some: Counts
+        self, parents: list[int], movable: Collection[int], cause: int, effect: int, some: Counts, *, several: bool
     ) -> dict[tuple[int, ...], float]:
         """Gain of putting a cause in the place of some parents, in nats, by their places; where it is a gain.
 
-        In the place of each one that may go, and of all that have nothing to add to it.
+        In the place of each one that may go and, perhaps, of all that have nothing to add to it.
         """
         new = len(parents)
-        gains: dict[tuple[int, ...], float] | None = None
+
+        def is_learned(gone: tuple[int, ...]) -> bool:
+            return self._is_learned([*(parents[k] for k in range(new) if k not in gone), cause], effect)
+
+        places = [k for k in range(new) if parents[k] in movable]
+        gains: dict[tuple[int, ...], float] = {(k,): 0.0 for k in places if is_learned((k,))}
         for counts in self._looks(some):
+            if not gains and not several:
+                break
             family = counts.family([*parents, cause], effect)
+            if several:
+                gone = self._useless(family, places)
+                gains |= {gone: 0.0} if gone and is_learned(gone) else {}
+                several = False
             before = family.loss(range(new)).sum()
-            if gains is None:
-                places = [k for k in range(new) if parents[k] in movable]
-                gains = dict.fromkeys([*((k,) for k in places), self._useless(family, places)], 0.0)
             for gone in list(gains):
                 others = [k for k in range(new) if k not in gone]
                 gains[gone] = float(before - family.loss([*others, new]).sum())
-                learned = self._is_learned([*(parents[k] for k in others), cause], effect)
-                if not (gone and learned and gains[gone] > 0 and family.gain(others, new)[2] >= 0):
+                if gains[gone] <= 0 or family.gain(others, new)[2] < 0:
                     del gains[gone]
-            if not gains:
-                break
-        return gains or {}
+        return gains
 
     def _useless(self, family: Family, places: list[int]) -> tuple[int, ...]:
         """Find which members of a family, of some places, add less than their price to the others and to its last."""

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 import warnings
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -431,6 +432,25 @@ def test_signals_leave_a_checkpoint(folder, number):
     os.kill(child, number)
     assert wait_for(child) == 130
     assert names_in(folder / "out") == ["checkpoint.npz"]
+
+
+@needs_fork
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_wait_until_a_checkpoint_is_written(folder, capsys, monkeypatch, number):
+    original, is_first = zipfile._ZipWriteFile.__init__, [True]
+
+    def interrupted(*args):
+        if (folder / "out" / "checkpoint.npz").exists() and is_first:
+            is_first.clear()
+            signal.raise_signal(number)
+        return original(*args)
+
+    monkeypatch.setattr(zipfile._ZipWriteFile, "__init__", interrupted)
+    assert fit() == 130
+    assert "stopped after epoch 1; the same command with --resume" in capsys.readouterr().err
+    assert names_in(folder / "out") == ["checkpoint.npz"]
+    assert fit("--resume") == 0
+    assert len(Result.load("out").history) == QUICK["max_epochs"]
 
 
 @needs_fork

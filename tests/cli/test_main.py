@@ -70,6 +70,13 @@ def test_exit_codes_and_messages(capsys, error, code, message):
     assert capsys.readouterr().err == message
 
 
+def test_a_library_that_fails_after_ctrl_c(capsys):
+    error = ValueError("cannot close the file")
+    error.__context__ = KeyboardInterrupt()
+    assert run(app_that_raises(error), []) == 130
+    assert capsys.readouterr().err == "error: interrupted\n"
+
+
 def test_bugs_are_not_hidden():
     with pytest.raises(ZeroDivisionError):
         run(app_that_raises(ZeroDivisionError()), [])

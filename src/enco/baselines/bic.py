@@ -1,7 +1,6 @@
 """Scores of a variable given its parents: log-likelihood minus a multiple of BIC's penalty.
 
-`enco.baselines.equivalence_search` needs `p` and `local_score`; `full_score` is what the package `ges`, with which the
-tests compare, needs as well. A column that does not vary is worth nothing to others and is explained by nothing.
+A column that does not vary is worth nothing to others and is explained by nothing.
 """
 
 import math
@@ -48,10 +47,6 @@ class Score(ABC):
         if key not in self._known:
             self._known[key] = self.log_likelihood(*key) - self._per_parameter * self.n_parameters(*key)
         return self._known[key]
-
-    def full_score(self, A: NDArray[np.float64]) -> float:
-        """Score of a directed acyclic graph, row = cause."""
-        return sum(self.local_score(effect, np.flatnonzero(A[:, effect]).tolist()) for effect in range(self.p))
 
     def gain(self, cause: int, effect: int) -> float:
         """Nats that the cause alone brings to the effect."""

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enco.baselines._dcdi_kernels import run_batch
+from enco.baselines.numbers import spread
 from enco.candidates import Candidates
 from enco.conditionals.continuous import Standardisation
 from enco.conditionals.fused.layout import Layout
@@ -85,12 +86,11 @@ class FusedNetworks:
 
 def _rows(data: InterventionalData) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
     """Values of all rows, and whether each variable was left free in them, [R, N]."""
-    unit, categorical = Standardisation.of(data), data.n_levels > 0
+    unit, continuous = Standardisation.of(data), data.n_levels == 0
     values, free = [], []
     for regime in data.regimes:
-        block = np.empty((regime.n_rows, data.n_variables), np.float32)
-        block[:, categorical] = regime.codes[:, data.slots[categorical]]
-        block[:, ~categorical] = unit.apply(regime.reals)[:, data.slots[~categorical]]
+        block = spread(data, regime).astype(np.float32)
+        block[:, continuous] = unit.apply(block[:, continuous])
         values.append(block)
         free.append(np.ones(block.shape, np.uint8))
         free[-1][:, list(regime.targets)] = 0

@@ -51,6 +51,8 @@ def run(app: typer.Typer, arguments: Sequence[str] | None) -> int:
             return 1
         return _say(f"{error.filename or 'input or output'}: {error.strerror or error}", MISTAKE)
     except Exception as error:
+        if _follows_an_interruption(error):
+            return _say("interrupted", INTERRUPTED)
         # Mistakes in options: typer may bring its own copy of click, so they are known by their method.
         describe = getattr(error, "format_message", None)
         if describe is None:
@@ -64,6 +66,13 @@ def run(app: typer.Typer, arguments: Sequence[str] | None) -> int:
 def _say(message: str, code: int) -> int:
     typer.echo("error: " + " ".join(message.split()), err=True)
     return code
+
+
+def _follows_an_interruption(error: BaseException | None) -> bool:
+    """Whether Ctrl-C came first: a library may fail to clean up after it, as `zipfile` does in mid-file."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
 
 
 def _command(app: typer.Typer, given: list[str]) -> str:

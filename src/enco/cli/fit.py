@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import signal
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from enco.cli._options import Control, DataArgument, Pairs, ResultFolder, Separator, TargetColumn, Threads, load_data
+from enco.cli._signals import held_back, stopped_like_ctrl_c
 
 if TYPE_CHECKING:
     from enco.data import InterventionalData
@@ -112,7 +109,7 @@ def fit(
         _show_plan(discovery, read, n_jobs)
 
     identity = Identity.of(read, settings, knowledge=known, seed=seed)
-    with _stopped_like_ctrl_c():
+    with stopped_like_ctrl_c():
         result = _run(discovery, read, out, identity=identity, resume=resume, seed=seed, knowledge=known)
         result.save(out, overwrite=True)
         if report:
@@ -195,7 +192,8 @@ def _run(
         return before + time.perf_counter() - started
 
     def save() -> None:
-        write_checkpoint(out / CHECKPOINT, discovery, identity=identity, seconds=seconds())
+        with held_back():
+            write_checkpoint(out / CHECKPOINT, discovery, identity=identity, seconds=seconds())
 
     try:
         save()
@@ -234,23 +232,6 @@ def _prepare_folder(out: Path) -> None:
     remove_folder_content(out)
     for leftover in out.glob(f".{CHECKPOINT}.*.tmp"):
         leftover.unlink(missing_ok=True)
-
-
-@contextmanager
-def _stopped_like_ctrl_c() -> Iterator[None]:
-    """Treat the signal by which systems end a job (SIGTERM) like Ctrl-C."""
-    if threading.current_thread() is not threading.main_thread():  # only there can Python handle signals
-        yield
-        return
-
-    def interrupt(number: int, frame: Any) -> None:
-        raise KeyboardInterrupt
-
-    previous = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, previous)
 
 
 def _show_plan(discovery: Discovery, data: InterventionalData, n_jobs: int) -> None:

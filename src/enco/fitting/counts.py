@@ -151,7 +151,6 @@ class Family:
     ----------
     rows : int64 [3]
         How many are of each kind.
-    n_parents : int
 
     Examples
     --------
@@ -171,7 +170,6 @@ class Family:
         self._total = self._counts.sum(axis=0)
         self._logs: dict[tuple[int, ...], Floats] = {(): self._joined([], np.full(len(first), 1.0 / n_levels[-1]))}
         self.rows = self._counts.sum(axis=1)
-        self.n_parents = values.shape[1] - 1
 
     def loss(self, parents: Iterable[int]) -> Floats:
         """Sum the losses of the rows of each kind given some of the parents, in nats, [3].

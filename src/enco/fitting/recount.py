@@ -50,21 +50,24 @@ def _loss_by(parent: int, effect: int, counts: Counts) -> float:
 
 
 class Gain(NamedTuple):
-    """What a cause adds to a variable's other parents, in nats.
+    """What a cause, the last of a family, adds to a variable's other parents, in nats.
 
     Attributes
     ----------
     seen : float64 [3]
         On the rows of each kind: observational, interventional, and interventional with the cause as a target.
-    rows : int64 [3]
-        How many these are.
-    expected : float
-        On the last kind, had they the values that all rows with the same parents have on average.
+    others : range
+        Places of the other parents.
+    family : Family
     """
 
     seen: Floats
-    rows: NDArray[np.int64]
-    expected: float
+    others: range
+    family: Family
+
+    def expected(self) -> float:
+        """On the last kind, had they the values that all rows with the same parents have on average."""
+        return self.family.expected_gain(self.others, len(self.others))
 
 
 class Exchange(NamedTuple):
@@ -121,6 +124,8 @@ class Recount:
             moves += self.add(movable, asked, part_of(on_progress, 2, 3))
             moves += self.delete(countable, ~countable)  # what stood for the new parents
             yield from moves
+            if not moves:
+                break
             changed = [move.pair for move in moves]
             asked = np.zeros_like(effects)
             asked[self._pairs.effect[changed]] = asked[self._pairs.cause[changed]] = True
@@ -267,7 +272,7 @@ class Recount:
                 break
             family = counts.family([*parents, cause], effect)
             if several:
-                gone = self._useless(family, places)
+                gone = self._useless(family, new, places)
                 gains |= {gone: 0.0} if gone and is_learned(gone) else {}
                 several = False
             before = family.loss(range(new)).sum()
@@ -278,18 +283,15 @@ class Recount:
                     del gains[gone]
         return gains
 
-    def _useless(self, family: Family, places: list[int]) -> tuple[int, ...]:
+    def _useless(self, family: Family, last: int, places: list[int]) -> tuple[int, ...]:
         """Find which members of a family, of some places, add less than their price to the others and to its last."""
-        last = family.n_parents - 1
-        left, gone = list(range(last)), list[int]()
+        gone = list[int]()
         while open_places := [k for k in places if k not in gone]:
-            worth = {
-                k: float(family.gain([other for other in (*left, last) if other != k], k).sum()) for k in open_places
-            }
+            left = [k for k in range(last + 1) if k not in gone]
+            worth = {k: float(family.gain([other for other in left if other != k], k).sum()) for k in open_places}
             worst = min(open_places, key=lambda k: worth[k])
             if worth[worst] > self._sparsity * family.rows.sum():
                 break
-            left.remove(worst)
             gone.append(worst)
         return tuple(sorted(gone))
 
@@ -352,15 +354,15 @@ class Recount:
         """Find what a cause adds to a variable's other parents."""
         others = self._others(cause, effect)
         family = (counts or self._counts).family([*others, cause], effect)
-        known, last = range(len(others)), len(others)
-        return Gain(family.gain(known, last), family.rows, family.expected_gain(known, last))
+        known = range(len(others))
+        return Gain(family.gain(known, len(others)), known, family)
 
     def _worth(self, cause: int, gain: Gain) -> float:
         """Nats beyond its price that an edge earns."""
-        price = self._sparsity * gain.rows
+        price = self._sparsity * gain.family.rows
         earned = gain.seen - price
         everywhere = earned.sum() if gain.seen[1:].sum() > 0 else -np.inf
-        pays_where_set = gain.expected > price[2] and self._is_possible(gain) and self._is_rare(cause)
+        pays_where_set = self._is_possible(gain) and self._is_rare(cause) and gain.expected() > price[2]
         where_set = gain.seen[0] if pays_where_set else -np.inf
         return float(max(earned[1:].sum(), everywhere, where_set)) - self._evidence
 

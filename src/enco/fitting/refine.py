@@ -122,8 +122,10 @@ def refine(
     if counts is not None:
         counted = counts()
         by_counting = counted.countable(graph)
-        known_better = counted.losses(graph, by_counting & graph.any(axis=0), n_jobs) < scores.losses(graph)
-        doubtful |= movable & (graph & known_better)[scores.pairs.cause, scores.pairs.effect]
+        asked = by_counting & graph.any(axis=0)
+        if asked.any():
+            known_better = counted.losses(graph, asked, n_jobs) < scores.losses(graph)
+            doubtful |= movable & (graph & known_better)[scores.pairs.cause, scores.pairs.effect]
         recount = Recount(graph, scores.pairs, counted, sparsity=settings.sparsity, evidence=evidence, n_jobs=n_jobs)
         done += recount.revise(movable, by_counting, doubtful, part_of(last, 0, 2))
         doubtful &= ~by_counting[scores.pairs.effect]

@@ -1,0 +1,72 @@
+"""Signals that end a fit: both like Ctrl-C, and never in the middle of a file."""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+__all__ = ["held_back", "stopped_like_ctrl_c"]
+
+
+@contextmanager
+def stopped_like_ctrl_c() -> Iterator[None]:
+    """Treat the signal by which systems end a job (SIGTERM) like Ctrl-C.
+
+    Examples
+    --------
+    >>> try:
+    ...     with stopped_like_ctrl_c():
+    ...         signal.raise_signal(signal.SIGTERM)
+    ... except KeyboardInterrupt:
+    ...     print("stopped")
+    stopped
+    """
+    if not _can_handle_signals():
+        yield
+        return
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    previous = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+
+
+@contextmanager
+def held_back() -> Iterator[None]:
+    """Let signals that would interrupt the block take effect after it.
+
+    Examples
+    --------
+    >>> try:
+    ...     with held_back():
+    ...         signal.raise_signal(signal.SIGINT)
+    ...         print("written")
+    ... except KeyboardInterrupt:
+    ...     print("stopped")
+    written
+    stopped
+    """
+    if not _can_handle_signals():
+        yield
+        return
+    arrived: list[signal.Signals] = []
+    previous = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {number: handler for number, handler in previous.items() if callable(handler)}
+    try:
+        for number in handlers:
+            signal.signal(number, lambda number, frame: arrived.append(signal.Signals(number)))
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    for number in arrived:
+        handlers[number](number, None)
+
+
+def _can_handle_signals() -> bool:
+    return threading.current_thread() is threading.main_thread()

@@ -183,3 +183,12 @@ def test_climbing_finds_the_best_strength(seed, monkeypatch):
 def test_the_first_rows_of_every_regime_if_there_are_too_many():
     counted = Counts.of(make_data(), np.arange(4), most_rows=4)
     assert np.bincount(counted.regime).tolist() == [4, 2, 2]
+
+
+def test_more_rows_where_the_last_parent_was_set():
+    counted = Counts.of(make_data(), np.arange(4), most_rows=4)
+    assert counted.family([3, 0], 2).rows.tolist() == [4, 0, 2]
+    family = counted.family([3, 0], 2, every_set_row=True)
+    assert family.rows.tolist() == [4, 0, 4]
+    values, kind = np.array([[20, 0, 10]] * 4 + [[21, 1, 11]] * 4), np.repeat([0, 2], 4)
+    assert family.loss([0, 1]).tolist() == Family(values, np.full(3, 30), kind).loss([0, 1]).tolist()

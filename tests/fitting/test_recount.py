@@ -1,6 +1,7 @@
 """Edges that tables of counts ask for, and those they do away with."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -142,7 +143,12 @@ def test_where_there_is_much_to_look_at_some_rows_look_first(monkeypatch):
     looked = []
     family = Counts.family
     monkeypatch.setattr(recount, "ALL_ROWS_UP_TO", 4000)
-    monkeypatch.setattr(Counts, "family", lambda self, *given: looked.append(len(self.regime)) or family(self, *given))
+
+    def noted(self, *args, **options):
+        looked.append(len(self.regime))
+        return family(self, *args, **options)
+
+    monkeypatch.setattr(Counts, "family", noted)
     list(recounted(graph, counts).add(ANY, ALL))
     assert graph[0, 1]
     assert graph[1, 2]
@@ -230,6 +236,24 @@ def test_an_effect_taken_for_a_cause_is_found_out():
     graph = edge_only(2, 1)
     list(recounted(graph, make_counts()).delete(ANY, ~ANY))
     assert not graph.any()
+
+
+def put_aside(counts, left):
+    """Leave so many rows of every intervention among the rows of all variables."""
+    ends = np.searchsorted(counts.regime, np.arange(len(counts.targeted)), side="right")
+    kept = [slice(0, ends[0]), *(slice(begin, begin + left) for begin in ends[:-1])]
+    further = [counts.codes[:0], *(counts.codes[begin + left : end] for begin, end in pairwise(ends))]
+    codes, regime = (np.concatenate([part[rows] for rows in kept]) for part in (counts.codes, counts.regime))
+    return replace(counts, codes=np.asfortranarray(codes), regime=regime, further=further)
+
+
+@pytest.mark.parametrize("doubtful", [ANY, ~ANY])
+def test_all_rows_that_set_a_cause_are_asked_whether_it_does_harm(doubtful):
+    counts = put_aside(make_counts(interventional=2000), left=20)
+    for asked, found_out in ((counts, True), (replace(counts, further=()), False)):
+        graph = edge_only(2, 1)
+        list(recounted(graph, asked).delete(ANY, doubtful))
+        assert graph.any() != found_out
 
 
 @pytest.mark.parametrize("start", [[], [(2, 1)], [(0, 2), (0, 1)], [(2, 0), (3, 0)]])

@@ -29,6 +29,7 @@ Mask = NDArray[np.bool_]
 
 KINDS = 3
 MOST_COUNTED = 100_000  # rows of the observational regime, and of all others together
+MOST_SET = 10_000  # rows of a regime, where only those are asked for that set a variable
 STRENGTHS = 4.0 ** np.arange(-5, 7)  # the weakest for functions, whose tables need no smoothing
 LARGEST = 1 << 62  # number of a configuration
 FIRST_ROWS = 25_000  # that say whether tables can know anything at all ...
@@ -50,6 +51,8 @@ class Counts:
     regime : int64 [rows]
         0 for observational rows.
     targeted : bool [regimes, N]
+    further : sequence of integers [rows, categorical variables]
+        More rows of each regime.
     """
 
     n_levels: I64
@@ -57,6 +60,7 @@ class Counts:
     slot: I64
     regime: I64
     targeted: Mask
+    further: Sequence[NDArray[np.integer]] = ()
 
     @classmethod
     def of(cls, data: InterventionalData, column: I64, most_rows: int = MOST_COUNTED) -> "Counts":
@@ -78,6 +82,7 @@ class Counts:
             slot=data.slots[column],
             regime=np.repeat(np.arange(len(parts)), [len(part) for part in parts]),
             targeted=np.array([np.isin(column, regime.targets) for regime in data.regimes]),
+            further=[regime.codes[rows:MOST_SET] for regime, rows in zip(data.regimes, most, strict=True)],
         )
 
     def thinned(self, every: int) -> "Counts":
@@ -104,15 +109,21 @@ class Counts:
         ]
         return np.array(columns, np.int64).T, np.concatenate([self.regime[block] for block in blocks])
 
-    def family(self, parents: Sequence[int], effect: int) -> "Family":
+    def family(self, parents: Sequence[int], effect: int, *, every_set_row: bool = False) -> "Family":
         """Count every configuration of the parents and the effect.
 
         Rows are of three kinds: 0 observational, 1 interventional, 2 interventional with the last parent as a target.
+        Of the last kind, there may be more rows than those of all variables that are held together.
         """
         values, regime = self.rows(parents, effect)
         kind = np.minimum(np.arange(len(self.targeted)), 1)
         if len(parents):
             kind += self.targeted[:, parents[-1]]
+        if every_set_row and self.further:
+            sets = np.flatnonzero(self.targeted[:, parents[-1]] & ~self.targeted[:, effect]).tolist()
+            columns = self.slot[[*parents, effect]]
+            values = np.concatenate([values, *(self.further[place][:, columns] for place in sets)])
+            regime = np.concatenate([regime, *(np.full(len(self.further[place]), place) for place in sets)])
         return Family(values, self.n_levels[[*parents, effect]], kind[regime])
 
     def losses(self, graph: Mask, variables: Mask, n_jobs: int = 1) -> Floats:

@@ -270,7 +270,7 @@ class Recount:
         for counts in self._looks(some):
             if not gains and not several:
                 break
-            family = counts.family([*parents, cause], effect)
+            family = counts.family([*parents, cause], effect, every_set_row=True)
             if several:
                 gone = self._useless(family, new, places)
                 gains |= {gone: 0.0} if gone and is_learned(gone) else {}
@@ -353,16 +353,18 @@ class Recount:
     def _gain(self, cause: int, effect: int, counts: Counts | None = None) -> Gain:
         """Find what a cause adds to a variable's other parents."""
         others = self._others(cause, effect)
-        family = (counts or self._counts).family([*others, cause], effect)
+        family = (counts or self._counts).family([*others, cause], effect, every_set_row=True)
         known = range(len(others))
         return Gain(family.gain(known, len(others)), known, family)
 
     def _worth(self, cause: int, gain: Gain) -> float:
-        """Nats beyond its price that an edge earns."""
+        """Nats beyond its price that an edge earns; what it costs where its cause was set, if it clearly does harm."""
+        if not self._is_possible(gain):
+            return float(gain.seen[2])
         price = self._sparsity * gain.family.rows
         earned = gain.seen - price
         everywhere = earned.sum() if gain.seen[1:].sum() > 0 else -np.inf
-        pays_where_set = self._is_possible(gain) and self._is_rare(cause) and gain.expected() > price[2]
+        pays_where_set = self._is_rare(cause) and gain.expected() > price[2]
         where_set = gain.seen[0] if pays_where_set else -np.inf
         return float(max(earned[1:].sum(), everywhere, where_set)) - self._evidence
 

@@ -4,9 +4,12 @@ An edge is worth having if it earns its price, `sparsity` per row and `evidence`
 everywhere in the refinement. It may also earn it on all rows together: where interventional rows are few, a weak cause
 shows in the observational ones only. They cannot tell a cause from an effect, though, so interventional rows must not
 speak against an edge; for a new one, those that intervene on the cause must speak for it, or, if these do not say much,
-those that intervene on the effect must clearly speak against the reverse. A cause that is nearly always at one level
-unless it is set says little anywhere else, however strong it is: if what all rows know of it would earn `sparsity` per
-row on those that intervene on it, the observational ones must be evidence for the edge but need not pay for it.
+those that intervene on the effect must clearly speak against the reverse. Of the rows that intervene on the cause, all
+are asked, even where only some rows of every regime are counted otherwise: they alone can tell an effect that knows
+much of its cause from the cause, in a graph of hundreds of variables as in a small one. A cause that is nearly always
+at one level unless it is set says little anywhere else, however strong it is: if what all rows know of it would earn
+`sparsity` per row on those that intervene on it, the observational ones must be evidence for the edge but need not pay
+for it.
 """
 
 from collections.abc import Callable, Collection, Iterator

@@ -37,13 +37,19 @@ def make_families(data, *, counts=True, neighbours=ALL, evidence=5.0, n_jobs=1):
     return Families(model, data.regimes, counted, neighbours=neighbours, evidence=evidence, settings=SETTINGS)
 
 
-NOTHING, A, C, BOTH = frozenset[int](), frozenset({0}), frozenset({2}), frozenset({0, 2})
+NOTHING, A, C, BOTH = SETS = frozenset[int](), frozenset({0}), frozenset({2}), frozenset({0, 2})
+
+
+def ask_all(families, *, reverse=False):
+    """Prices of all sets, one by one."""
+    step = -1 if reverse else 1
+    return [families.prices(1, parents)[0] for parents in SETS[::step]][::step]
 
 
 @pytest.mark.parametrize("counts", [False, True])
 @pytest.mark.parametrize("continuous", [False, True])
 def test_parents_earn_what_they_explain(continuous, counts):
-    nothing, a, c, both = make_families(make_data(continuous), counts=counts).prices(1, [NOTHING, A, C, BOTH])
+    nothing, a, c, both = ask_all(make_families(make_data(continuous), counts=counts))
     assert a < nothing - 100
     assert a < both
     assert nothing < c  # under do(b) it would earn hundreds of nats
@@ -51,34 +57,39 @@ def test_parents_earn_what_they_explain(continuous, counts):
 
 def test_an_edge_costs_evidence_and_sparsity():
     data = make_data(continuous=False)
-    prices = [make_families(data, evidence=evidence).prices(1, [NOTHING, A, BOTH]) for evidence in (0.0, 50.0)]
-    assert np.subtract(prices[1], prices[0]).round(6).tolist() == [0.0, 50.0, 100.0]
+    prices = [ask_all(make_families(data, evidence=evidence)) for evidence in (0.0, 50.0)]
+    assert np.subtract(prices[1], prices[0]).round(6).tolist() == [0.0, 50.0, 50.0, 100.0]
 
 
 def test_all_rows_count_though_some_are_judged(monkeypatch):
     """Fewer rows to learn from and to judge on: less precise, not smaller."""
     data = make_data(continuous=False)
-    whole = make_families(data, counts=False).prices(1, [A])[0]
+    whole = make_families(data, counts=False).prices(1, A)[0]
     monkeypatch.setattr(module, "MOST_LEARNED", 600)
     monkeypatch.setattr(module, "MOST_JUDGED", 300)
-    assert make_families(data, counts=False).prices(1, [A])[0] == pytest.approx(whole, rel=0.15)
+    assert make_families(data, counts=False).prices(1, A)[0] == pytest.approx(whole, rel=0.15)
 
 
-def test_prices_are_those_of_the_family_alone():
-    """Whatever was asked before, by however many threads."""
-    data = make_data(continuous=False)
-    once = make_families(data).prices(1, [NOTHING, A, C, BOTH])
-    other = make_families(data, n_jobs=2)
-    assert [other.prices(1, [parents])[0] for parents in (BOTH, C, A, NOTHING)][::-1] == once
-    assert other.prices(1, [A, A, NOTHING]) == [once[1], once[1], once[0]]
-    assert other.prices(1, []) == []
+@pytest.mark.parametrize("counts", [False, True])
+@pytest.mark.parametrize("continuous", [False, True])
+def test_prices_are_those_of_the_family(continuous, counts):
+    """Whatever was asked before, by however many threads; a set reached by a change costs what it costs by itself."""
+    data = make_data(continuous)
+    families, other = make_families(data, counts=counts), make_families(data, counts=counts, n_jobs=2)
+    once = ask_all(families)
+    assert ask_all(other, reverse=True) == once
+    assert ask_all(families) == once
+    nothing, a, c, both = once
+    assert families.prices(1, A, [2, 0]) == pytest.approx([a, both, nothing], rel=1e-6)
+    assert families.prices(1, BOTH, [0, 2]) == pytest.approx([both, c, a], rel=1e-6)
+    assert other.prices(1, A, [2, 0]) == families.prices(1, A, [2, 0])
 
 
 def test_tables_too_large_are_not_counted(monkeypatch):
     data = make_data(continuous=False)
-    networks = make_families(data, counts=False).prices(1, [BOTH])
+    networks = make_families(data, counts=False).prices(1, BOTH)
     monkeypatch.setattr(module, "CELLS_PER_ROW", 0.0)
-    assert make_families(data).prices(1, [BOTH]) == networks
+    assert make_families(data).prices(1, BOTH) == networks
 
 
 def test_progress_reaches_the_end():

@@ -18,14 +18,19 @@ from enco.metrics import shd
 repeatable = settings(derandomize=True, deadline=None, max_examples=60)
 
 
+def changed(parents, changes):
+    """Sets that are asked for together."""
+    return [parents, *(parents ^ {cause} for cause in changes)]
+
+
 class Prices:
     """A random price for every family; parents cost something on average, as they do in life."""
 
     def __init__(self, seed, scale=200.0):
         self._seed, self._scale = seed, scale
 
-    def prices(self, effect, families):
-        return [self._price(effect, tuple(sorted(parents))) for parents in families]
+    def prices(self, effect, parents, changes=()):
+        return [self._price(effect, tuple(sorted(those))) for those in changed(parents, changes)]
 
     def _price(self, effect, parents):
         rng = np.random.default_rng([self._seed, effect, len(parents), *parents])
@@ -41,12 +46,12 @@ class Equivalent:
     def __init__(self, joined, root):
         self._joined, self._root = joined, root
 
-    def prices(self, effect, families):
+    def prices(self, effect, parents, changes=()):
         return [
-            1000.0 + sum(30.0 if self._joined[p, effect] else 40.0 for p in parents)
-            - (500.0 if any(self._joined[p, effect] for p in parents) else 0.0)
-            + (300.0 if parents and effect == self._root else 0.0)
-            for parents in families
+            1000.0 + sum(30.0 if self._joined[p, effect] else 40.0 for p in those)
+            - (500.0 if any(self._joined[p, effect] for p in those) else 0.0)
+            + (300.0 if those and effect == self._root else 0.0)
+            for those in changed(parents, changes)
         ]  # fmt: skip
 
 
@@ -111,8 +116,8 @@ def test_variables_that_keep_their_place_keep_their_parents():
     joined = chain | chain.T
 
     class Swap:
-        def prices(self, effect, families):
-            return [100.0 * (effect == 3 and 4 not in those) for those in families]
+        def prices(self, effect, parents, changes=()):
+            return [100.0 * (effect == 3 and 4 not in those) for those in changed(parents, changes)]
 
     search = OrderSearch(Swap(), allowed=joined, required=np.zeros_like(joined))
     found = search.run(chain)
@@ -141,8 +146,8 @@ def test_parents_that_leave_and_come_back(seed, n_others):
     before = frozenset(range(n_others))
     ((cost, parents),) = search.answers([(n - 1, before)])
     assert 0 in parents
-    assert [cost] == prices.prices(n - 1, [parents])
-    assert cost <= min(prices.prices(n - 1, [before, *(parents | {other} for other in before)]))
+    assert [cost] == prices.prices(n - 1, parents)
+    assert cost <= min(*prices.prices(n - 1, before), *prices.prices(n - 1, parents, before - parents))
 
 
 @pytest.mark.parametrize("root", [0, 3, 7])

@@ -68,7 +68,8 @@ class Families:
         free = ~np.array([np.isin(np.arange(self._pairs.n_variables), regime.targets) for regime in regimes]).T
         self._free_rows = free @ np.array([float(regime.n_rows) for regime in regimes])
         self._edge_price = evidence + settings.sparsity * self._free_rows
-        self._prices: dict[tuple[int, frozenset[int]], float] = {}
+        self._known: dict[tuple[int, frozenset[int], tuple[int, ...]], list[float]] = {}
+        self._counted: dict[tuple[int, frozenset[int]], float] = {}
         rng = np.random.default_rng(0)  # which fold a row is in is no part of the fit's randomness
         folds = [np.array_split(_shuffled(regime, regimes, rng), FOLDS) for regime in regimes]
         self._models, self._judged = list[FusedConditionals](), list[_Judged]()
@@ -84,36 +85,46 @@ class Families:
             self._models.append(networks)
             self._judged.append(_Judged(regimes, [parts[fold] for parts in folds], free))
 
-    def prices(self, effect: int, families: Sequence[frozenset[int]]) -> list[float]:
-        """Price each set of parents of one variable."""
-        new = [parents for parents in dict.fromkeys(families) if (effect, parents) not in self._prices]
-        if new:
-            loss = np.minimum(self._by_networks(effect, new), [self._by_counting(effect, parents) for parents in new])
-            for parents, nats in zip(new, loss.tolist(), strict=True):
-                self._prices[effect, parents] = nats + len(parents) * float(self._edge_price[effect])
-        return [self._prices[effect, parents] for parents in families]
+    def prices(self, effect: int, parents: frozenset[int], changes: Sequence[int] = ()) -> list[float]:
+        """Price a set of parents of one variable; then each set that has one of the changes more, or less, [1 + C]."""
+        question = effect, parents, tuple(changes)
+        if question not in self._known:
+            sets = [parents, *(parents ^ {cause} for cause in changes)]
+            by_counting = [self._by_counting(effect, those) for those in sets]
+            loss = np.minimum(self._by_networks(effect, parents, changes), by_counting)
+            edges = np.array([len(those) for those in sets])
+            self._known[question] = (loss + edges * self._edge_price[effect]).tolist()
+        return self._known[question]
 
-    def _by_networks(self, effect: int, families: Sequence[frozenset[int]]) -> Floats:
-        causes = self._pairs.cause[self._pairs.pairs_into(effect)].tolist()
-        present = np.array([[cause in parents for cause in causes] for parents in families], bool)
-        total, count = np.zeros(len(families)), 0
+    def _by_networks(self, effect: int, parents: frozenset[int], changes: Sequence[int]) -> Floats:
+        causes = self._pairs.cause[self._pairs.pairs_into(effect)]
+        family = np.isin(causes, list(parents))
+        place = np.searchsorted(causes, changes)
+        wanted = np.zeros(len(causes), bool)
+        wanted[place] = True
+        total, count = np.zeros(1 + len(place)), 0
         for model, judged in zip(self._models, self._judged, strict=True):
             rows = judged.free(effect)
             if len(rows):
-                total += len(rows) * model.family_losses(judged.regime, rows, effect, present)
+                loss, changed = model.losses_of_changes(judged.regime, rows, effect, family, wanted)
+                total += len(rows) * np.append(loss, changed[place])
                 count += len(rows)
         return np.asarray(total * (self._free_rows[effect] / max(1, count)))
 
     def _by_counting(self, effect: int, parents: frozenset[int]) -> float:
+        if (effect, parents) not in self._counted:
+            self._counted[effect, parents] = self._count(effect, sorted(parents))
+        return self._counted[effect, parents]
+
+    def _count(self, effect: int, parents: list[int]) -> float:
         if self._counts is None or not self._counts.n_levels[[*parents, effect]].all():
             return np.inf
-        family = sorted(parents)
-        cells = float(np.prod(self._counts.n_levels[[*family, effect]], dtype=np.float64))
+        cells = float(np.prod(self._counts.n_levels[[*parents, effect]], dtype=np.float64))
         if cells > CELLS_PER_ROW * self._free_rows[effect]:
             return np.inf
-        counted = self._counts.family(family, effect)
-        rows = max(1, int(counted.rows.sum()))
-        return float(counted.loss(range(len(family))).sum()) * float(self._free_rows[effect]) / rows
+        family = self._counts.family(parents, effect)
+        rows = max(1, int(family.rows.sum()))
+        return float(family.loss(range(len(parents))).sum()) * float(self._free_rows[effect]) / rows
 
 
 class _Judged:

@@ -174,16 +174,13 @@ class OrderSearch:
         The answer depends on the question alone, not on what was asked before.
         """
         effect, chosen = question
-        (cost,) = self._families.prices(effect, [chosen])
-        for change in (frozenset.difference, frozenset.union):
+        for leave in (True, False):
             while True:
-                open_ = chosen - self._required[effect] if change is frozenset.difference else question[1] - chosen
-                sets = [change(chosen, {cause}) for cause in sorted(open_)]
-                prices = self._families.prices(effect, sets)
-                if not sets or min(prices) >= cost:
+                changes = sorted(chosen - self._required[effect] if leave else question[1] - chosen)
+                cost, *prices = self._families.prices(effect, chosen, changes)
+                if not changes or min(prices) >= cost:
                     break
-                cost = min(prices)
-                chosen = sets[prices.index(cost)]
+                chosen ^= {changes[prices.index(min(prices))]}
         return cost, chosen
 
     def _questions(self, order: Order, begin: int = 0) -> Iterator[Question]:

@@ -381,7 +381,6 @@ def start(*options, out="out"):
         silence = os.open(os.devnull, os.O_WRONLY)
         os.dup2(silence, 1)
         os.dup2(silence, 2)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
         code = fit(*options, out=out)
     finally:
         os._exit(code)

@@ -97,17 +97,23 @@ class Counts:
         mask: Mask = ~continuous & ~graph[continuous].any(axis=0)
         return mask
 
-    def rows(self, parents: Sequence[int], effect: int) -> tuple[I64, I64]:
-        """Values of the parents and, last, of the effect, in rows that leave it free; the regime of each row."""
+    def rows(self, parents: Sequence[int], effect: int, further_of: Sequence[int] = ()) -> tuple[I64, I64]:
+        """Values of the parents and, last, of the effect, in rows that leave it free; the regime of each row.
+
+        Of some regimes, further rows come last.
+        """
         # Rows of a regime lie together: what is left free are a few blocks, which is quicker than row by row.
         ends = np.searchsorted(self.regime, np.arange(len(self.targeted) + 1))
         blocked = np.flatnonzero(self.targeted[:, effect])
         begins, stops = np.append(0, ends[blocked + 1]), np.append(ends[blocked], len(self.regime))
         blocks = [slice(*block) for block in zip(begins, stops, strict=True)]
+        more = {place: self.further[place] for place in further_of}
         columns = [
-            np.concatenate([self.codes[block, slot] for block in blocks]) for slot in self.slot[[*parents, effect]]
+            np.concatenate([*(self.codes[block, slot] for block in blocks), *(rows[:, slot] for rows in more.values())])
+            for slot in self.slot[[*parents, effect]]
         ]
-        return np.array(columns, np.int64).T, np.concatenate([self.regime[block] for block in blocks])
+        regimes = [self.regime[block] for block in blocks] + [np.full(len(rows), place) for place, rows in more.items()]
+        return np.array(columns, np.int64).T, np.concatenate(regimes)
 
     def family(self, parents: Sequence[int], effect: int, *, every_set_row: bool = False) -> "Family":
         """Count every configuration of the parents and the effect.
@@ -115,15 +121,13 @@ class Counts:
         Rows are of three kinds: 0 observational, 1 interventional, 2 interventional with the last parent as a target.
         Of the last kind, there may be more rows than those of all variables that are held together.
         """
-        values, regime = self.rows(parents, effect)
+        is_set = self.targeted[:, parents[-1]] if len(parents) else np.zeros(len(self.targeted), bool)
+        further_of = (
+            np.flatnonzero(is_set & ~self.targeted[:, effect]).tolist() if every_set_row and self.further else []
+        )
+        values, regime = self.rows(parents, effect, further_of)
         kind = np.minimum(np.arange(len(self.targeted)), 1)
-        if len(parents):
-            kind += self.targeted[:, parents[-1]]
-        if every_set_row and self.further:
-            sets = np.flatnonzero(self.targeted[:, parents[-1]] & ~self.targeted[:, effect]).tolist()
-            columns = self.slot[[*parents, effect]]
-            values = np.concatenate([values, *(self.further[place][:, columns] for place in sets)])
-            regime = np.concatenate([regime, *(np.full(len(self.further[place]), place) for place in sets)])
+        kind += is_set
         return Family(values, self.n_levels[[*parents, effect]], kind[regime])
 
     def losses(self, graph: Mask, variables: Mask, n_jobs: int = 1) -> Floats:

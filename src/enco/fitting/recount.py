@@ -316,13 +316,9 @@ class Recount:
         """Whether rows that set the cause speak for the edge, or do not say much and its reverse is clearly worse."""
         if gain.seen[2] > 0:
             return True
-        if not self._is_possible(gain) or not self._counts.countable(self._graph)[cause]:
+        if not self._counts.countable(self._graph)[cause]:
             return False
         return bool(gain.seen[2] - self._gain(effect, cause).seen[2] > self._evidence)
-
-    def _is_possible(self, gain: Gain) -> bool:
-        """Whether rows that set the cause do not clearly speak against the edge."""
-        return bool(gain.seen[2] > -self._evidence)
 
     def _worth_if_nothing(self, cause: int, effect: int, some: Counts) -> float:
         """Value an edge that earns nothing at all, or does harm where its cause was set; infinity for any other.
@@ -362,7 +358,7 @@ class Recount:
 
     def _worth(self, cause: int, gain: Gain) -> float:
         """Nats beyond its price that an edge earns; what it costs where its cause was set, if it clearly does harm."""
-        if not self._is_possible(gain):
+        if gain.seen[2] <= -self._evidence:
             return float(gain.seen[2])
         price = self._sparsity * gain.family.rows
         earned = gain.seen - price

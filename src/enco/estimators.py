@@ -9,31 +9,33 @@ the bracket that Eq. 3 and Eq. 4 of the paper share. They differ in variance and
 ============  ==========================================================================================
 paired        one graph per row, every edge toggled in it: common random numbers on both sides (default)
 independent   the paper's: K graphs shared by all rows, split by whether they contain the edge
-reinforce     K graphs, loss times score function, as in Bengio et al. (Eq. 5); for the ablation
+reinforce     K graphs, score function weighted by their likelihoods, as in Bengio et al. (Eq. 5); for the ablation
 ============  ==========================================================================================
 
-The gradients follow from delta in `gamma_gradient` (Eq. 3) and `theta_gradient` (Eq. 4).
+The gradients follow from delta in `gamma_gradient` (Eq. 3, with the cost of an edge from `edge_cost`) and
+`theta_gradient` (Eq. 4).
 """
 
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from enco.conditionals.base import ConditionalModel
 from enco.data import Regime
 from enco.parameters import EdgeParameters
 from enco.settings import EstimatorName
 
-__all__ = ["ESTIMATORS", "gamma_gradient", "independent", "paired", "reinforce", "theta_gradient"]
+__all__ = ["ESTIMATORS", "edge_cost", "gamma_gradient", "independent", "paired", "reinforce", "theta_gradient"]
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 
-def gamma_gradient(parameters: EdgeParameters, delta: Floats, sparsity: float) -> Floats:
-    """Eq. 3: sigmoid'(gamma) sigmoid(theta) (delta + lambda_sparse), [P]; NaN where delta is.
+def gamma_gradient(parameters: EdgeParameters, delta: Floats, cost: float | Floats) -> Floats:
+    """Eq. 3: sigmoid'(gamma) sigmoid(theta) (delta + cost), [P]; NaN where delta is. The cost is lambda_sparse.
 
     Examples
     --------
@@ -42,7 +44,7 @@ def gamma_gradient(parameters: EdgeParameters, delta: Floats, sparsity: float) -
     array([-0.01 ,  0.015])
     """
     existence = parameters.existence()
-    return existence * (1.0 - existence) * parameters.orientation() * (delta + sparsity)
+    return existence * (1.0 - existence) * parameters.orientation() * (delta + cost)
 
 
 def theta_gradient(parameters: EdgeParameters, delta: Floats) -> Floats:
@@ -91,16 +93,31 @@ def reinforce(
     model: ConditionalModel, regime: Regime, rows: Rows, probability: Floats, wanted: Mask, rng: np.random.Generator,
     n_graphs: int,
 ) -> Floats:  # fmt: skip
-    """Edge effects by the score function: mean of (C_ij - p_ij) L_C(X_j) / (p_ij (1 - p_ij)).
+    """Edge effects by weighing graphs with their likelihood (Bengio et al., Eq. 5).
 
-    Since E[(C - p) L] = p (1 - p) delta, this is unbiased. Eq. 5 divides by the mean loss instead of p (1 - p);
-    that is a matter of scale which would make lambda_sparse mean something else, so the scale of Eq. 3 is kept.
+    Graph k has the weight w_k = exp(-L_k(X_j)) / sum_l exp(-L_l(X_j)); then
+
+        delta = -sum_k w_k (C_ij^k - p_ij) / (p_ij (1 - p_ij)).
+
+    To first order in the losses w_k = (1 - L_k + mean L) / K, and E[(C - p) L] = p (1 - p) delta: biased, but less so
+    the more alike the graphs are. Eq. 5 itself does not divide by p (1 - p). For theta that is a matter of scale; for
+    gamma, `edge_cost` puts lambda_sparse where Eq. 5 has it.
     """
     graphs, losses = _score_graphs(model, regime, rows, probability, rng, n_graphs)
     spread = probability * (1.0 - probability)
     with np.errstate(invalid="ignore", divide="ignore"):
-        delta = ((graphs - probability) * losses).mean(axis=0) / spread
+        delta = -np.einsum("gp,gp->p", softmax(-losses, axis=0), graphs - probability) / spread
     return np.where(wanted & _free(model, regime) & (spread > 0), delta, np.nan)
+
+
+def edge_cost(name: EstimatorName, probability: Floats, sparsity: float) -> float | Floats:
+    """lambda_sparse on the scale of delta, for Eq. 3.
+
+    Eq. 5 adds lambda_sparse to p (1 - p) delta. That keeps it above the noise of unlikely edges, which falls with p;
+    at the scale of Eq. 3 they would wander for ever.
+    """
+    with np.errstate(divide="ignore"):
+        return sparsity / (probability * (1.0 - probability)) if name == "reinforce" else sparsity
 
 
 Estimator = Callable[[ConditionalModel, Regime, Rows, Floats, Mask, np.random.Generator, int], Floats]

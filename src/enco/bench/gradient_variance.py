@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from enco.bench.markup import markdown
 from enco.bench.problem import Problem
-from enco.estimators import ESTIMATORS, gamma_gradient
+from enco.estimators import ESTIMATORS, edge_cost, gamma_gradient
 from enco.fitting.loop import Discovery
 from enco.settings import EstimatorName, Settings
 
@@ -173,7 +173,7 @@ def _gradient(
     everything = np.ones(discovery.candidates.n_pairs, bool)
     probability = parameters.edge_probability()
     delta = ESTIMATORS[name](discovery.model, regime, rows, probability, everything, rng, graphs)
-    return gamma_gradient(parameters, delta, discovery.settings.sparsity)
+    return gamma_gradient(parameters, delta, edge_cost(name, probability, discovery.settings.sparsity))
 
 
 def _deviation(estimates: NDArray[np.float64]) -> float:

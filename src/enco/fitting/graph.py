@@ -9,7 +9,7 @@ from enco.conditionals.base import ConditionalModel
 from enco.conditionals.fused import FusedConditionals
 from enco.confounders import scorable
 from enco.data import Regime
-from enco.estimators import ESTIMATORS, gamma_gradient, theta_gradient
+from enco.estimators import ESTIMATORS, edge_cost, gamma_gradient, theta_gradient
 from enco.fitting.confounding import confounding
 from enco.fitting.counts import Counts
 from enco.fitting.moves import Move
@@ -85,7 +85,7 @@ class GraphFitting:
         cause = self.parameters.candidates.cause
         for regime in self._one_pass():
             delta = self._effects(regime, self.settings.orientation_batch, wanted=np.isin(cause, regime.targets))
-            gradient = gamma_gradient(self.parameters, delta, self.settings.sparsity) if existence else None
+            gradient = self._gamma_gradient(delta) if existence else None
             self._move_theta(regime, delta)
             if gradient is not None:
                 self._move_gamma(regime, gradient)
@@ -93,7 +93,7 @@ class GraphFitting:
     def step(self, regime: Regime) -> None:
         """One graph-fitting step of Algorithm 1 on one regime: both gradients from the same edge effects."""
         delta = self._effects(regime, self.settings.graph_batch, wanted=self._active())
-        gradient = gamma_gradient(self.parameters, delta, self.settings.sparsity)
+        gradient = self._gamma_gradient(delta)
         self._move_theta(regime, delta)
         self._move_gamma(regime, gradient)
 
@@ -218,6 +218,10 @@ class GraphFitting:
         rows = np.sort(self.rng.permutation(regime.n_rows)[:batch])
         probability = self.parameters.edge_probability()
         return self._estimate(self.model, regime, rows, probability, wanted, self.rng, self.settings.graph_samples)
+
+    def _gamma_gradient(self, delta: Floats) -> Floats:
+        cost = edge_cost(self.settings.estimator, self.parameters.edge_probability(), self.settings.sparsity)
+        return gamma_gradient(self.parameters, delta, cost)
 
     def _move_gamma(self, regime: Regime, gradient: Floats) -> None:
         informed = np.flatnonzero(~np.isnan(gradient) & ~self._fixed)

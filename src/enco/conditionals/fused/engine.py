@@ -178,11 +178,15 @@ class FusedConditionals:
         return effect
 
     def graph_losses(self, regime: Regime, rows: NDArray[np.int64], graphs: NDArray[np.bool_]) -> Floats:
-        """Mean loss of each variable under G graphs shared by all rows, float64 [G, N]."""
+        """Mean loss of each variable under G graphs shared by all rows, float64 [G, N].
+
+        Graphs that agree on the parents of a variable share its loss. Most do once edges are decided.
+        """
         result = np.zeros((len(graphs), self.candidates.n_variables))
 
         def run(j: int) -> None:
-            result[:, j] = self.family_losses(regime, rows, j, graphs[:, self.candidates.pairs_into(j)])
+            families, which = np.unique(graphs[:, self.candidates.pairs_into(j)], axis=0, return_inverse=True)
+            result[:, j] = self.family_losses(regime, rows, j, families)[which]
 
         self._run(run, range(self.candidates.n_variables))
         return result

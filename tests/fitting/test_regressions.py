@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import enco.fitting.regression_family as families
 import enco.fitting.regressions as module
 from enco.candidates import Candidates
 from enco.conditionals.continuous import Standardisation
@@ -86,12 +87,12 @@ def test_what_lies_between_two_starts_makes_parents_dearer(apart, added, monkeyp
 
     def from_scratch(self, parents, start):
         learned = (start * apart[0], -start * apart[1])
-        return module._Fit(parents, tuple(replace(regression, learned=each) for each in learned), (float(start),) * 2)
+        return families._Fit(parents, tuple(replace(regression, learned=each) for each in learned), (float(start),) * 2)
 
-    monkeypatch.setattr(module._Family, "_from_scratch", from_scratch)
-    family = module._Family([], {}, {}, 0, 10.0, lambda: None)
+    monkeypatch.setattr(families.Family, "_from_scratch", from_scratch)
+    family = families.Family([], {}, {}, 0, 10.0, lambda: None)
     best = family._from_two_starts((1, 2))
-    assert family._price == 10.0 + module.APART * added
+    assert family._price == 10.0 + families.APART * added
     assert [each.learned for each in best.regressions] == [0.0, -apart[1]]
 
 

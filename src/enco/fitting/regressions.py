@@ -15,9 +15,8 @@ earlier in one order of all are tried, so that no two additions close a cycle. T
 as many orientations as possible: a single one may be wrong, and its edge be missing for just that reason.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from threading import Event
 
 import numpy as np
@@ -26,9 +25,9 @@ from threadpoolctl import threadpool_limits
 
 from enco.candidates import Candidates
 from enco.conditionals.continuous import Standardisation
-from enco.conditionals.regression import Regression, Rows
 from enco.data import InterventionalData, Regime
 from enco.fitting.moves import Move
+from enco.fitting.regression_family import Family, ranges, split
 
 __all__ = ["Regressions"]
 
@@ -40,13 +39,6 @@ MOST_OBSERVED = 5_000  # observational rows that one regression learns from
 MOST_PUSHED = 10_000  # interventional rows that one regression learns from, or is judged on
 ALL_ROWS_UP_TO = 30  # variables; in larger graphs each has fewer rows, so that all together take minutes ...
 LEAST_SHARE = 0.15  # ... down to this share
-HELD_OUT = 0.1
-CLEAR = 0.05  # nats per row: one that is so far behind need not go on
-APART = 0.4  # share of the distance between two starts that is added to the price of a parent
-CLOSE = 0.5  # share of the price that a parent must be worth to be tried once more
-MOST_FAILURES = 3  # candidates tried in vain beside the same parents
-
-Change = tuple[str, int, float]  # kind of move, parent, cost
 
 
 class Regressions:
@@ -136,7 +128,7 @@ class Regressions:
 
     def _family(
         self, parents: Sequence[int], candidates: Sequence[int], effect: int, price: float, stop: Event
-    ) -> "_Family":
+    ) -> Family:
         parents = [*parents, *candidates]
         rng = np.random.default_rng([effect, 0])
         free = [regime for regime in self._regimes if effect not in regime.targets]
@@ -159,13 +151,13 @@ class Regressions:
         half = np.concatenate([np.full(len(seen), -1)] + [rng.permutation(len(those)) % 2 for _, those in parts[1:]])
         regime_of = np.repeat(np.arange(-1, len(free)), [len(those) for _, those in parts])
         pushed = {p: np.flatnonzero([p in regime.targets for regime in free]) for p in candidates}
-        places = dict(zip(parents, _ranges(self._widths(parents)), strict=True))
+        places = dict(zip(parents, ranges(self._widths(parents)), strict=True))
 
         def go_on() -> None:
             if stop.is_set():
                 raise InterruptedError("the fit was interrupted")
 
-        return _Family(_split(table, target, weight, regime_of, half, rng), places, pushed, effect, price, go_on)
+        return Family(split(table, target, weight, regime_of, half, rng), places, pushed, effect, price, go_on)
 
     def _inputs(self, regime: Regime, rows: I64, parents: Sequence[int]) -> NDArray[np.float32]:
         """Return parents as inputs, [rows, inputs]: standardised values, or an indicator of every level but the first.
@@ -173,7 +165,7 @@ class Regressions:
         The last input is constant. There may be many regimes of few rows, so values are read all at once.
         """
         columns = self._column[np.array(parents, np.int64)]
-        slots, places = self._data.slots[columns], _ranges(self._widths(parents))
+        slots, places = self._data.slots[columns], ranges(self._widths(parents))
         inputs = np.ones((len(rows), sum(map(len, places)) + 1), np.float32)
         real = self._data.n_levels[columns] == 0
         if real.any():
@@ -190,237 +182,6 @@ class Regressions:
     def _values(self, regime: Regime, rows: I64, variable: int) -> NDArray[np.float32]:
         """Return the standardised values of a continuous variable, [rows]."""
         return self._inputs(regime, rows, [variable])[:, 0]
-
-
-@dataclass(frozen=True)
-class _Half:
-    train: Rows
-    held_out: Rows
-    judged: Rows
-    weight: Floats  # of each judged row
-    regime: I64  # of each judged row
-
-
-@dataclass(frozen=True)
-class _Fit:
-    """Regressions of both halves for some parents, and their losses on the rows that they are judged on, nats."""
-
-    parents: tuple[int, ...]
-    regressions: tuple[Regression, ...]
-    losses: tuple[float, ...]
-
-    def worth_beside(self, other: "_Fit", price: float) -> float:
-        """Return what parents that the other has not are worth beyond their price, by the more sceptical half, nats."""
-        gains = self.gains_over(other)
-        return len(gains) * min(gains) - price
-
-    def gains_over(self, other: "_Fit") -> list[float]:
-        """Return how much better than the other it is by each half, nats."""
-        return [its - mine for mine, its in zip(self.losses, other.losses, strict=True)]
-
-    def or_better(self, other: "_Fit") -> "_Fit":
-        """Of each half, the one that has learned better."""
-        best = [mine.learned <= its.learned for mine, its in zip(self.regressions, other.regressions, strict=True)]
-        source = [self if mine else other for mine in best]
-        return _Fit(
-            self.parents,
-            tuple(fit.regressions[k] for k, fit in enumerate(source)),
-            tuple(fit.losses[k] for k, fit in enumerate(source)),
-        )
-
-
-class _Family:
-    """One variable and parents that it may have.
-
-    `places` says which inputs stand for each, `pushed` which regimes intervene on each candidate, and `price` what a
-    parent must earn, nats.
-    """
-
-    def __init__(
-        self,
-        halves: Sequence[_Half],
-        places: dict[int, I64],
-        pushed: dict[int, I64],
-        effect: int,
-        price: float,
-        go_on: Callable[[], None],
-    ) -> None:
-        self._halves = halves
-        self._places = places
-        self._pushed = pushed
-        self._effect = effect
-        self._price = price
-        self._go_on = go_on
-
-    def revise(
-        self, parents: Sequence[int], candidates: Sequence[int], weakest_first: Sequence[int]
-    ) -> Iterator[Change]:
-        """Add candidates, then leave out parents that are not worth their price, the doubtful and the new ones."""
-        fit = self._from_two_starts(tuple(parents))
-        fit, added = self._grown(fit, candidates)
-        for parent, cost in self._eliminate(fit, [*weakest_first, *added]):
-            if added.pop(parent, None) is None:
-                yield "delete", parent, cost
-        yield from (("add", parent, cost) for parent, cost in added.items())
-
-    def _from_two_starts(self, parents: tuple[int, ...]) -> _Fit:
-        """Return the better regression of each half; what lies between the two makes every parent dearer."""
-        one, other = (self._from_scratch(parents, start) for start in range(2))
-        apart = [abs(a.learned - b.learned) for a, b in zip(one.regressions, other.regressions, strict=True)]
-        self._price += APART * min(apart)
-        return one.or_better(other)
-
-    def _grown(self, fit: _Fit, candidates: Sequence[int]) -> tuple[_Fit, dict[int, float]]:
-        """Add the candidate that promises most until none is worth its price; return the cost of each as well."""
-        left, vain, added = list(candidates), list[int](), dict[int, float]()
-        while left and len(vain) < MOST_FAILURES:
-            promise = self._promise(fit, left)
-            best = int(np.argmax(promise))
-            if promise[best] < self._price:
-                break
-            parent = left.pop(best)
-            more = self._go_on_from(fit, (*fit.parents, parent))
-            cost = -more.worth_beside(fit, self._price)
-            if cost < 0 and self._gain_where_pushed(fit, more, parent) > 0:
-                fit = more
-                added[parent] = cost
-                left, vain = left + vain, []  # beside this one, they may be worth more
-            else:
-                vain.append(parent)
-        return fit, added
-
-    def _promise(self, fit: _Fit, candidates: Sequence[int]) -> Floats:
-        groups = _ranges([len(self._places[candidate]) for candidate in candidates])
-        known, further = self._columns(fit.parents), self._columns(candidates)
-        total = np.zeros(len(candidates))
-        for regression, half in zip(fit.regressions, self._halves, strict=True):
-            total += regression.expected_gains(half.train.of(known), half.train.inputs[:, further], groups)
-        return total
-
-    def _gain_where_pushed(self, fit: _Fit, more: _Fit, parent: int) -> float:
-        """Sum what the second fit gains in rows that intervene on a parent, nats."""
-        gain = 0.0
-        for k, half in enumerate(self._halves):
-            there = np.isin(half.regime, self._pushed[parent])
-            rows = half.judged.some(there)
-            few, many = (rows.of(self._columns(each.parents)) for each in (fit, more))
-            lost = more.regressions[k].losses(many) - fit.regressions[k].losses(few)
-            gain -= float(lost @ half.weight[there])
-        return gain
-
-    def _eliminate(self, fit: _Fit, weakest_first: Sequence[int]) -> Iterator[tuple[int, float]]:
-        """Leave out one parent at a time; yield those better left out, and the change of the objective."""
-        confirmed = set[int]()
-        while left := [parent for parent in weakest_first if parent in fit.parents and parent not in confirmed]:
-            fit, without = self._contest(fit, left[0])
-            if (worth := fit.worth_beside(without, self._price)) > 0:
-                confirmed.add(left[0])
-                continue
-            yield left[0], worth
-            fit = without
-            confirmed.clear()  # what seemed needed beside that parent may not be needed without it
-
-    def _contest(self, fit: _Fit, parent: int) -> tuple[_Fit, _Fit]:
-        """Regressions with and without a parent; if it is a near thing, the first learns from the second."""
-        others = tuple(other for other in fit.parents if other != parent)
-        without = self._go_on_from(fit, others, competing=True)
-        if (CLOSE - 1.0) * self._price < fit.worth_beside(without, self._price) <= 0:
-            fit = fit.or_better(self._go_on_from(without, fit.parents))
-        return fit, without
-
-    def _from_scratch(self, parents: tuple[int, ...], start: int) -> _Fit:
-        rows = self._rows(parents)
-        rng = [np.random.default_rng([self._effect, 1 + k, start]) for k in range(len(rows))]
-        return self._fit(
-            parents, [Regression.random(half.train, stream) for half, stream in zip(rows, rng, strict=True)], rows
-        )
-
-    def _go_on_from(self, fit: _Fit, parents: tuple[int, ...], *, competing: bool = False) -> _Fit:
-        """Train on for other parents; what the others can say about one that left goes into their weights."""
-        rows, old, new = self._rows(parents), self._columns(fit.parents), self._columns(parents)
-        gone = ~np.isin(old, new)
-        begin = []
-        for regression, half, its in zip(fit.regressions, self._halves, rows, strict=True):
-            stand_in = np.zeros((len(old) + 1, len(new) + 1))
-            stand_in[:-1, :-1] = old[:, None] == new
-            stand_in[-1, -1] = 1.0  # the constant
-            if gone.any():
-                stand_in[:-1][gone] = _in_terms_of(its.train.inputs, half.train.inputs[:, old[gone]])
-            begin.append(regression.with_inputs(stand_in))
-        return self._fit(parents, begin, rows, fit if competing else None)
-
-    def _fit(
-        self,
-        parents: tuple[int, ...],
-        begin: Sequence[Regression],
-        rows: Sequence[_Half],
-        rival: _Fit | None = None,
-    ) -> _Fit:
-        fitted, losses = [], []
-        for k, (regression, half) in enumerate(zip(begin, rows, strict=True)):
-            goal = (rival.regressions[k].learned, CLEAR * len(half.train.target)) if rival else None
-            rng = np.random.default_rng([self._effect, 1 + k])
-            fitted.append(regression.fit(half.train, half.held_out, rng=rng, goal=goal, go_on=self._go_on))
-            losses.append(float(fitted[-1].losses(half.judged) @ half.weight))
-        return _Fit(parents, tuple(fitted), tuple(losses))
-
-    def _columns(self, parents: Sequence[int]) -> I64:
-        """Return the inputs that stand for some parents, in their order."""
-        return np.concatenate([np.zeros(0, np.int64), *(self._places[parent] for parent in parents)])
-
-    def _rows(self, parents: tuple[int, ...]) -> list[_Half]:
-        columns = self._columns(parents)
-        return [
-            _Half(half.train.of(columns), half.held_out.of(columns), half.judged.of(columns), half.weight, half.regime)
-            for half in self._halves
-        ]
-
-
-def _split(
-    table: NDArray[np.float32],
-    target: NDArray[np.float32],
-    weight: Floats,
-    regime: I64,
-    half: I64,
-    rng: np.random.Generator,
-) -> list[_Half]:
-    """Rows of each half (observational ones are in both) to learn from, to decide when to stop, and to be judged on."""
-    halves = []
-    for mine in (0, 1):
-        learned = rng.permutation(np.flatnonzero(half != 1 - mine))
-        held, trained = np.split(learned, [int(np.ceil(HELD_OUT * len(learned)))])
-        others = np.flatnonzero(half == 1 - mine)
-        train, held_out, judged = (
-            Rows(table[rows], target[rows]) for rows in (np.sort(trained), np.sort(held), others)
-        )
-        halves.append(_Half(train, held_out, judged, weight[others], regime[others]))
-    return halves
-
-
-def _in_terms_of(inputs: NDArray[np.float32], others: NDArray[np.float32]) -> Floats:
-    """Find the linear functions of the inputs that come closest to others, [others, inputs].
-
-    Examples
-    --------
-    >>> x, y = np.random.default_rng(0).normal(size=(2, 100, 1)).astype(np.float32)
-    >>> _in_terms_of(np.hstack([y, x]), x + 2 * y).round(3)
-    array([[2., 1.]])
-    """
-    square = (inputs.T @ inputs).astype(np.float64)
-    square += 1e-6 * np.trace(square) / len(square) * np.eye(len(square))
-    return np.asarray(np.linalg.solve(square, inputs.T @ others).T, np.float64)
-
-
-def _ranges(widths: Sequence[int]) -> list[I64]:
-    """Return the columns of things that stand side by side.
-
-    Examples
-    --------
-    >>> [columns.tolist() for columns in _ranges([1, 3])]
-    [[0], [1, 2, 3]]
-    """
-    ends = np.cumsum(widths)
-    return [np.arange(end - width, end) for end, width in zip(ends, widths, strict=True)]
 
 
 def _places(graph: Mask, pairs: Candidates, forward: Mask) -> I64:

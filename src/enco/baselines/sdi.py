@@ -4,9 +4,10 @@ As ENCO, it alternates distribution fitting and graph fitting, but an edge i -> 
 for its existence and its direction at once, with probability sigmoid(gamma[i, j]). A graph step draws K graphs, scores
 them on rows of one intervention, and moves gamma along
 
-    g[i, j] = sum_k w[k, j] (sigmoid(gamma[i, j]) - C_k[i, j]),    w[k, j] = softmax over k of -L_k(X_j),
+    g[i, j] = sum_k w[k, j] (sigmoid(gamma[i, j]) - C_k[i, j]),    w[k, j] = softmax over k of -m L_k(X_j),
 
-which weighs the graphs by their likelihood (Eq. 5 of the paper), plus the gradients of two regularisers:
+which weighs the graphs by their likelihood (Eq. 5 of the paper), of m rows that lose as much as a row of the batch does
+on average, plus the gradients of two regularisers:
 
     lambda_sparse sum of sigmoid(gamma[i, j])   and   lambda_DAG sum of cosh(sigmoid(gamma[i, j]) sigmoid(gamma[j, i])).
 
@@ -37,7 +38,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class SDISettings(MethodSettings):
-    """The paper's choice (Appendix C.1), but for `graph_batch`: half the rows, for half the time."""
+    """The paper's choice (Appendix C.1), but for `graph_batch`: half the rows, for half the time.
+
+    The paper does not say how many rows m stands for.
+    """
 
     sparsity: float = 0.02  # lambda_sparse
     dag_penalty: float = 0.5  # lambda_DAG
@@ -46,6 +50,7 @@ class SDISettings(MethodSettings):
     graph_steps: int = 100  # G
     graph_samples: int = 100  # K
     graph_batch: int = 64  # rows per graph step
+    likelihood_rows: float = 1.7  # m: the more, the more weak parents are found, and the more wrong edges
     gamma_rate: float = 5e-3  # Adam
     hidden: int = 64
     batch: int = 128
@@ -122,7 +127,8 @@ class GraphStep:
         rows = np.sort(self._rng.permutation(regime.n_rows)[: self.settings.graph_batch])
         probability = expit(self.gamma)
         graphs = self._rng.random((self.settings.graph_samples, len(probability))) < probability
-        weights = softmax(-self.model.graph_losses(regime, rows, graphs), axis=0)
+        losses = self.model.graph_losses(regime, rows, graphs)
+        weights = softmax(-self.settings.likelihood_rows * losses, axis=0)
         weighted_presence = np.einsum("kp,kp->p", weights[:, self.model.candidates.effect], graphs)
         return probability - weighted_presence  # type: ignore[no-any-return]
 

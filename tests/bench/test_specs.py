@@ -277,6 +277,13 @@ def test_the_table_in_latex(filled):
     assert all(line.startswith(("%", "\\")) or line == "" or line.endswith("\\\\") for line in text.splitlines())
 
 
+def test_published_lines_are_those_of_the_chosen_cells():
+    spec = load_spec("partial")
+    text = spec_table(spec, spec.plan(graphs=1, cells={"interventions": ["8", "20"]}), Store())
+    lines = [line for line in text.splitlines() if "paper |" in line]
+    assert [line.split("|")[1].strip() for line in lines] == ["8"] * 3 + ["20"] * 3
+
+
 def test_clear_misses_are_said(tmp_path):
     spec = load_spec(own(tmp_path))
     plan = spec.plan(methods=["enco"], cells={"rows": ["50"], "structure": ["chain"]})

@@ -148,7 +148,7 @@ def summarise(spec: Spec, plan: Sequence[Planned], store: Store) -> Summary:
         else:
             records.append(record)
             groups.setdefault((planned.use.name, tuple(planned.cell.values())), []).append(record)
-    lines = _Lines(spec, groups)
+    lines = _Lines(spec, groups, {axis: {planned.cell[axis] for planned in plan} for axis in spec.axes})
     tables = {name: list(lines.of(name)) for name in spec.metrics}
     tables["seconds"] = list(lines.of_seconds())
     comparisons = list(_comparisons(spec, lines))
@@ -156,14 +156,19 @@ def summarise(spec: Spec, plan: Sequence[Planned], store: Store) -> Summary:
 
 
 class _Lines:
-    def __init__(self, spec: Spec, groups: Mapping[tuple[str, tuple[str, ...]], list[Record]]) -> None:
+    def __init__(
+        self, spec: Spec, groups: Mapping[tuple[str, tuple[str, ...]], list[Record]], chosen: Mapping[str, set[str]]
+    ) -> None:
         self.spec = spec
         self.groups = groups
+        self.chosen = chosen
 
     def places(self) -> Iterator[dict[str, str]]:
-        """Go through the combinations of labels on the axes of the lines."""
+        """Go through the combinations of labels on the axes of the lines that were asked for."""
         axes = self.spec.line_axes
-        for labels in product(*(self.spec.axes[axis] for axis in axes)):
+        for labels in product(
+            *([label for label in self.spec.axes[axis] if label in self.chosen[axis]] for axis in axes)
+        ):
             yield dict(zip(axes, labels, strict=True))
 
     def rows(self, place: Mapping[str, str]) -> Iterator[PaperRow]:

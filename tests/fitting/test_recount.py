@@ -1,7 +1,7 @@
 """Edges that tables of counts ask for, and those they do away with."""
 
 from dataclasses import replace
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import numpy as np
 import pytest
@@ -217,6 +217,18 @@ def test_a_cause_comes_in_the_place_of_all_that_stood_for_it(monkeypatch):
     moves = list(recounted(graph, two_stand_ins()).exchange(ANY, edge_only(1, 2)[1]))
     assert np.argwhere(graph).tolist() == [[1, 2]]
     assert [move.kind for move in moves] == ["delete", "delete", "add"]
+
+
+def test_two_that_each_seem_better_than_the_other_do_not_take_turns(monkeypatch):
+    """Each may be judged by rows that the other is not judged by."""
+    monkeypatch.setattr(
+        Recount, "_exchanges", lambda self, parents, movable, cause, effect, some, *, several: {(0,): 100.0}
+    )
+    graph = with_edges((0, 2), base=np.zeros((4, 4), bool))
+    moves = list(islice(recounted(graph, two_stand_ins()).exchange(ANY, edge_only(1, 2)[1]), 50))
+    added = [move.pair for move in moves if move.kind == "add"]
+    assert sorted(added) == [pair_of(1, 2), pair_of(3, 2)]  # each once, and the first one never again
+    assert graph[:, 2].sum() == 1
 
 
 def test_an_exchange_that_a_cycle_holds_up_is_noted_down():

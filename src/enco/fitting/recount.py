@@ -191,6 +191,7 @@ class Recount:
             while best is not None:
                 self._graph[self._pairs.cause[best.old], effect] = False
                 self._graph[self._pairs.cause[best.new], effect] = True
+                open_pairs[best.old] = False  # two that each seem better than the other would take turns for ever
                 yield from (Move(0.0, "delete", pair) for pair in best.old)
                 yield Move(-best.gain, "add", best.new)
                 best = best_of(effect)

@@ -1,6 +1,7 @@
 """Estimators of edge effects against exact enumeration of all graphs; gradients against Eq. 2 by finite differences."""
 
 import itertools
+from types import SimpleNamespace
 from typing import get_args
 
 import numpy as np
@@ -143,8 +144,9 @@ def test_reinforce_tends_to_the_ratio_of_likelihoods(problem, which):
 
 def test_eq_5_weighs_sparsity_without_the_spread_of_the_edge():
     probability = np.array([0.5, 0.1, 0.999])
-    assert edge_cost("paired", probability, 0.01) == edge_cost("independent", probability, 0.01) == 0.01
-    np.testing.assert_allclose(edge_cost("reinforce", probability, 0.01), 0.01 / (probability * (1 - probability)))
+    parameters = SimpleNamespace(edge_probability=lambda: probability)
+    assert edge_cost("paired", parameters, 0.01) == edge_cost("independent", parameters, 0.01) == 0.01
+    np.testing.assert_allclose(edge_cost("reinforce", parameters, 0.01), 0.01 / (probability * (1 - probability)))
 
 
 def test_a_single_row_is_unbiased_too(small):

@@ -27,7 +27,16 @@ from enco.data import Regime
 from enco.parameters import EdgeParameters
 from enco.settings import EstimatorName
 
-__all__ = ["ESTIMATORS", "edge_cost", "gamma_gradient", "independent", "paired", "reinforce", "theta_gradient"]
+__all__ = [
+    "ESTIMATORS",
+    "edge_cost",
+    "gamma_gradient",
+    "independent",
+    "paired",
+    "reinforce",
+    "theta_gradient",
+    "weighted_presence",
+]
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -82,6 +91,7 @@ def independent(
     Pairs that all K graphs agree on are NaN: they receive no gradient in this step.
     """
     graphs, losses = _score_graphs(model, regime, rows, probability, rng, n_graphs)
+    losses = losses[:, model.candidates.effect]
     with_edge = graphs.sum(axis=0)
     sum_with = np.einsum("gp,gp->p", graphs, losses)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -95,29 +105,46 @@ def reinforce(
 ) -> Floats:  # fmt: skip
     """Edge effects by weighing graphs with their likelihood (Bengio et al., Eq. 5).
 
-    Graph k has the weight w_k = exp(-L_k(X_j)) / sum_l exp(-L_l(X_j)); then
+    With the weights w_k of `weighted_presence`,
 
-        delta = -sum_k w_k (C_ij^k - p_ij) / (p_ij (1 - p_ij)).
+        delta = (p_ij - sum_k w_k C_ij^k) / (p_ij (1 - p_ij)).
 
     To first order in the losses w_k = (1 - L_k + mean L) / K, and E[(C - p) L] = p (1 - p) delta: biased, but less so
     the more alike the graphs are. Eq. 5 itself does not divide by p (1 - p). For theta that is a matter of scale; for
     gamma, `edge_cost` puts lambda_sparse where Eq. 5 has it.
     """
-    graphs, losses = _score_graphs(model, regime, rows, probability, rng, n_graphs)
     spread = probability * (1.0 - probability)
     with np.errstate(invalid="ignore", divide="ignore"):
-        delta = -np.einsum("gp,gp->p", softmax(-losses, axis=0), graphs - probability) / spread
+        delta = (probability - weighted_presence(model, regime, rows, probability, rng, n_graphs)) / spread
     return np.where(wanted & _free(model, regime) & (spread > 0), delta, np.nan)
 
 
-def edge_cost(name: EstimatorName, probability: Floats, sparsity: float) -> float | Floats:
+def weighted_presence(
+    model: ConditionalModel, regime: Regime, rows: Rows, probability: Floats, rng: np.random.Generator, n_graphs: int,
+    likelihood_rows: float = 1.0,
+) -> Floats:  # fmt: skip
+    """Share of K sampled graphs that contain each pair, graphs weighted by their likelihood, [P].
+
+    For the pairs into X_j, graph k has the weight w_k = exp(-m L_k(X_j)) / sum_l exp(-m L_l(X_j)): the likelihood of
+    m = `likelihood_rows` rows that lose as much as a row of the batch does on average.
+    """
+    graphs, losses = _score_graphs(model, regime, rows, probability, rng, n_graphs)
+    weights = softmax(-likelihood_rows * losses, axis=0)[:, model.candidates.effect]
+    share: Floats = np.einsum("gp,gp->p", weights, graphs)
+    return share
+
+
+def edge_cost(name: EstimatorName, parameters: EdgeParameters, sparsity: float) -> float | Floats:
     """lambda_sparse on the scale of delta, for Eq. 3.
 
     Eq. 5 adds lambda_sparse to p (1 - p) delta. That keeps it above the noise of unlikely edges, which falls with p;
     at the scale of Eq. 3 they would wander for ever.
     """
+    if name != "reinforce":
+        return sparsity
+    probability = parameters.edge_probability()
     with np.errstate(divide="ignore"):
-        return sparsity / (probability * (1.0 - probability)) if name == "reinforce" else sparsity
+        return sparsity / (probability * (1.0 - probability))
 
 
 Estimator = Callable[[ConditionalModel, Regime, Rows, Floats, Mask, np.random.Generator, int], Floats]
@@ -127,9 +154,9 @@ ESTIMATORS: dict[EstimatorName, Estimator] = {"paired": paired, "independent": i
 def _score_graphs(
     model: ConditionalModel, regime: Regime, rows: Rows, probability: Floats, rng: np.random.Generator, n_graphs: int
 ) -> tuple[Mask, Floats]:
-    """K sampled graphs [K, P] and, for each pair, the loss of its effect under each graph [K, P]."""
+    """K sampled graphs [K, P], and the loss of each variable under each of them [K, N]."""
     graphs = rng.random((n_graphs, len(probability))) < probability
-    return graphs, model.graph_losses(regime, rows, graphs)[:, model.candidates.effect]
+    return graphs, model.graph_losses(regime, rows, graphs)
 
 
 def _free(model: ConditionalModel, regime: Regime) -> Mask:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import expit, softmax
+from scipy.special import expit
 
 from enco.baselines.base import Method, MethodSettings
 from enco.candidates import Candidates
@@ -28,6 +28,7 @@ from enco.conditionals.base import ConditionalModel
 from enco.conditionals.fused import FusedConditionals, NetworkSettings
 from enco.data import InterventionalData, Regime
 from enco.errors import DataError
+from enco.estimators import weighted_presence
 from enco.parameters import Adam
 from enco.result import Result
 
@@ -125,12 +126,10 @@ class GraphStep:
     def likelihood_gradient(self, regime: Regime) -> Floats:
         """Estimate the first part of the gradient on some rows of a regime, [P]."""
         rows = np.sort(self._rng.permutation(regime.n_rows)[: self.settings.graph_batch])
-        probability = expit(self.gamma)
-        graphs = self._rng.random((self.settings.graph_samples, len(probability))) < probability
-        losses = self.model.graph_losses(regime, rows, graphs)
-        weights = softmax(-self.settings.likelihood_rows * losses, axis=0)
-        weighted_presence = np.einsum("kp,kp->p", weights[:, self.model.candidates.effect], graphs)
-        return probability - weighted_presence  # type: ignore[no-any-return]
+        probability: Floats = expit(self.gamma)
+        return probability - weighted_presence(
+            self.model, regime, rows, probability, self._rng, self.settings.graph_samples, self.settings.likelihood_rows
+        )
 
     def regulariser_gradient(self) -> Floats:
         """Gradient of the two regularisers, [P]."""

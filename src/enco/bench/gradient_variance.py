@@ -173,7 +173,7 @@ def _gradient(
     everything = np.ones(discovery.candidates.n_pairs, bool)
     probability = parameters.edge_probability()
     delta = ESTIMATORS[name](discovery.model, regime, rows, probability, everything, rng, graphs)
-    return gamma_gradient(parameters, delta, edge_cost(name, probability, discovery.settings.sparsity))
+    return gamma_gradient(parameters, delta, edge_cost(name, parameters, discovery.settings.sparsity))
 
 
 def _deviation(estimates: NDArray[np.float64]) -> float:

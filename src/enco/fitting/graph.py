@@ -220,7 +220,7 @@ class GraphFitting:
         return self._estimate(self.model, regime, rows, probability, wanted, self.rng, self.settings.graph_samples)
 
     def _gamma_gradient(self, delta: Floats) -> Floats:
-        cost = edge_cost(self.settings.estimator, self.parameters.edge_probability(), self.settings.sparsity)
+        cost = edge_cost(self.settings.estimator, self.parameters, self.settings.sparsity)
         return gamma_gradient(self.parameters, delta, cost)
 
     def _move_gamma(self, regime: Regime, gradient: Floats) -> None:

@@ -14,16 +14,18 @@ from enco.fitting.regressions import Regressions
 PRICE = 30.0
 
 
-def chain(rows: int = 400, *, scale: float = 1.0, categorical: bool = False) -> InterventionalData:
+def chain(
+    rows: int = 400, *, scale: float = 1.0, categorical: bool = False, levels: int = 4, draw: int = 0
+) -> InterventionalData:
     """X0 -> X1 -> X2, and X0 and X1 -> X3; noise is small, and X0 knows much of X2. X0 may be categorical."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(draw)
 
     def draw(target: int | None, n: int) -> np.ndarray:
         x = np.zeros((n, 4))
         for j in range(4):
             noise = 0.02 * rng.normal(size=n)
             if j == target or j == 0:
-                x[:, j] = rng.integers(4, size=n) if categorical and j == 0 else 2 * rng.normal(size=n)
+                x[:, j] = rng.integers(levels, size=n) if categorical and j == 0 else 2 * rng.normal(size=n)
             else:
                 x[:, j] = [0, np.abs(x[:, 0]), np.tanh(x[:, 1] - 1), x[:, 0] - np.abs(x[:, 1])][j] + noise
         x[:, 2] *= scale
@@ -68,32 +70,45 @@ def test_ancestors_that_are_no_parents_are_found_out(categorical):
     assert all(move.kind == "delete" and move.cost < 0 for move in moves)
 
 
-def test_parents_that_were_overlooked_are_added_and_what_stood_for_them_goes():
+@pytest.mark.parametrize("draw", range(6))
+def test_overlooked_parents_are_added_and_their_proxies_deleted(draw):
     graph = TRUE.copy()
     graph[1, 2], graph[0, 2] = False, True
     graph[0, 3] = False
     every = np.ones(12, bool)
-    found, moves = revised(chain(), graph, addable=every)
+    found, moves = revised(chain(draw=draw), graph, addable=every)
     assert (found == TRUE).all()
     assert sorted(move.kind for move in moves) == ["add", "add", "delete"]
     assert all(move.cost < 0 for move in moves)
 
 
 @pytest.mark.parametrize(("apart", "added"), [((0.0, 0.0), 0.0), ((300.0, 50.0), 50.0)], ids=["agreed", "apart"])
-def test_what_lies_between_two_starts_makes_parents_dearer(apart, added, monkeypatch):
-    """By the half whose starts are closer; the better start of each half is gone on from."""
+def test_what_two_starts_differ_by_is_added_to_the_penalty_of_a_parent(apart, added, monkeypatch):
+    """By the half whose starts are closer, and of the parents that were asked for last; the better start is kept."""
     rows = Rows(np.ones((9, 1), np.float32), np.arange(9, dtype=np.float32))
     regression = Regression.random(rows, np.random.default_rng(0))
 
-    def from_scratch(self, parents, start):
-        learned = (start * apart[0], -start * apart[1])
-        return families._Fit(parents, tuple(replace(regression, learned=each) for each in learned), (float(start),) * 2)
+    def fit(*learned: float) -> families._Fit:
+        return families._Fit((1, 2), tuple(replace(regression, learned=each) for each in learned), learned)
 
-    monkeypatch.setattr(families.Family, "_from_scratch", from_scratch)
+    monkeypatch.setattr(families.Family, "_from_scratch", lambda self, parents, start: fit(0.0, 0.0))
     family = families.Family([], {}, {}, 0, 10.0, lambda: None)
-    best = family._from_two_starts((1, 2))
-    assert family._price == 10.0 + families.APART * added
-    assert [each.learned for each in best.regressions] == [0.0, -apart[1]]
+    for _ in range(2):
+        best = family._better_start(fit(apart[0], -apart[1]))
+        assert family._price == 10.0 + families.APART * added
+        assert best.losses == (0.0, -apart[1])
+
+
+@pytest.mark.parametrize(("behind", "again"), [(1.0, False), (1e4, True)], ids=["near", "far behind"])
+def test_training_that_was_given_up_begins_again_from_scratch(behind, again, monkeypatch):
+    """Weights learned beside a parent may be a bad start without it; that says nothing about the parent."""
+    data = chain()
+    family = Regressions(data, data.interventional, np.arange(4), 1)._family([0, 1], [], 2, PRICE, module.Event())
+    fit = family._from_scratch((0, 1), 0)
+    stuck = families._Fit((1,), tuple(replace(r, learned=r.learned + behind) for r in fit.regressions), (1e5, 1e5))
+    monkeypatch.setattr(family, "_go_on_from", lambda *args, **more: stuck)
+    _, without = family._contest(fit, 0)
+    assert (max(without.losses) < 1e5) == again
 
 
 @pytest.mark.parametrize("cause", [2, 3])

@@ -20,7 +20,6 @@ HELD_OUT = 0.1
 CLEAR = 0.05  # nats per row: one that is so far behind need not go on
 APART = 0.4  # share of the distance between two starts that is added to the price of a parent
 CLOSE = 0.5  # share of the price that a parent must be worth to be tried once more
-MOST_FAILURES = 3  # candidates tried in vain beside the same parents
 
 Change = tuple[str, int, float]  # kind of move, parent, cost
 
@@ -84,44 +83,46 @@ class Family:
         self._places = places
         self._pushed = pushed
         self._effect = effect
-        self._price = price
+        self._least_price = price
+        self._price = price  # and what two starts leave open
         self._go_on = go_on
 
     def revise(
         self, parents: Sequence[int], candidates: Sequence[int], weakest_first: Sequence[int]
     ) -> Iterator[Change]:
         """Add candidates, then leave out parents that are not worth their price, the doubtful and the new ones."""
-        fit = self._from_two_starts(tuple(parents))
+        fit = self._better_start(self._from_scratch(tuple(parents), 1))
         fit, added = self._grown(fit, candidates)
+        if added:  # restarts may differ by thousands of nats while a parent is missing, and by few with it
+            fit = self._better_start(fit)
         for parent, cost in self._eliminate(fit, [*weakest_first, *added]):
             if added.pop(parent, None) is None:
                 yield "delete", parent, cost
         yield from (("add", parent, cost) for parent, cost in added.items())
 
-    def _from_two_starts(self, parents: tuple[int, ...]) -> _Fit:
-        """Return the better regression of each half; what lies between the two makes every parent dearer."""
-        one, other = (self._from_scratch(parents, start) for start in range(2))
-        apart = [abs(a.learned - b.learned) for a, b in zip(one.regressions, other.regressions, strict=True)]
-        self._price += APART * min(apart)
-        return one.or_better(other)
+    def _better_start(self, fit: _Fit) -> _Fit:
+        """Train once more from scratch and keep the better of each half; their distance is added to the penalty."""
+        again = self._from_scratch(fit.parents, 0)
+        apart = [abs(a.learned - b.learned) for a, b in zip(again.regressions, fit.regressions, strict=True)]
+        self._price = self._least_price + APART * min(apart)
+        return again.or_better(fit)
 
     def _grown(self, fit: _Fit, candidates: Sequence[int]) -> tuple[_Fit, dict[int, float]]:
-        """Add the candidate that promises most until none is worth its price; return the cost of each as well."""
-        left, vain, added = list(candidates), list[int](), dict[int, float]()
-        while left and len(vain) < MOST_FAILURES:
+        """Add the candidate that promises most until it is not worth its price; return the cost of each as well."""
+        left, added = list(candidates), dict[int, float]()
+        while left:
             promise = self._promise(fit, left)
-            best = int(np.argmax(promise))
-            if promise[best] < self._price:
+            parent = left.pop(best := int(np.argmax(promise)))
+            # A first step towards it: less than what it will gain, and free of what restarts differ by.
+            if promise[best] < self._least_price:
                 break
-            parent = left.pop(best)
             more = self._go_on_from(fit, (*fit.parents, parent))
             cost = -more.worth_beside(fit, self._price)
-            if cost < 0 and self._gain_where_pushed(fit, more, parent) > 0:
+            if cost >= 0:
+                break
+            if self._gain_where_pushed(fit, more, parent) > 0:
                 fit = more
                 added[parent] = cost
-                left, vain = left + vain, []  # beside this one, they may be worth more
-            else:
-                vain.append(parent)
         return fit, added
 
     def _promise(self, fit: _Fit, candidates: Sequence[int]) -> Floats:
@@ -159,16 +160,23 @@ class Family:
         """Regressions with and without a parent; if it is a near thing, the first learns from the second."""
         others = tuple(other for other in fit.parents if other != parent)
         without = self._go_on_from(fit, others, competing=True)
+        if self._far_behind(without, fit):
+            # Weights learned beside that parent can be a bad start without it: they were given up on, not beaten.
+            without = without.or_better(self._from_scratch(others, 0, fit))
         if (CLOSE - 1.0) * self._price < fit.worth_beside(without, self._price) <= 0:
             fit = fit.or_better(self._go_on_from(without, fit.parents))
         return fit, without
 
-    def _from_scratch(self, parents: tuple[int, ...], start: int) -> _Fit:
+    def _far_behind(self, fit: _Fit, rival: _Fit) -> bool:
+        """Whether the training of either half was far from its rival when it ended."""
+        behind = (mine.learned - its.learned for mine, its in zip(fit.regressions, rival.regressions, strict=True))
+        return any(lost > _far(half) for lost, half in zip(behind, self._halves, strict=True))
+
+    def _from_scratch(self, parents: tuple[int, ...], start: int, rival: _Fit | None = None) -> _Fit:
         rows = self._rows(parents)
         rng = [np.random.default_rng([self._effect, 1 + k, start]) for k in range(len(rows))]
-        return self._fit(
-            parents, [Regression.random(half.train, stream) for half, stream in zip(rows, rng, strict=True)], rows
-        )
+        begin = [Regression.random(half.train, stream) for half, stream in zip(rows, rng, strict=True)]
+        return self._fit(parents, begin, rows, rival)
 
     def _go_on_from(self, fit: _Fit, parents: tuple[int, ...], *, competing: bool = False) -> _Fit:
         """Train on for other parents; what the others can say about one that left goes into their weights."""
@@ -193,7 +201,7 @@ class Family:
     ) -> _Fit:
         fitted, losses = [], []
         for k, (regression, half) in enumerate(zip(begin, rows, strict=True)):
-            goal = (rival.regressions[k].learned, CLEAR * len(half.train.target)) if rival else None
+            goal = (rival.regressions[k].learned, _far(half)) if rival else None
             rng = np.random.default_rng([self._effect, 1 + k])
             fitted.append(regression.fit(half.train, half.held_out, rng=rng, goal=goal, go_on=self._go_on))
             losses.append(float(fitted[-1].losses(half.judged) @ half.weight))
@@ -209,6 +217,11 @@ class Family:
             Half(half.train.of(columns), half.held_out.of(columns), half.judged.of(columns), half.weight, half.regime)
             for half in self._halves
         ]
+
+
+def _far(half: Half) -> float:
+    """Return the distance from a rival, nats, at which slow training is given up."""
+    return CLEAR * len(half.train.target)
 
 
 def split(

@@ -3,9 +3,10 @@
 A regression learns from the observational rows and one half of every regime's, and is judged on the other half; a
 second one the other way round. Even precise training ends in one of many minima, which differ by more than a weak edge
 is worth. So every variable is fitted from two starts, and some of what lies between them is added to the price of a
-parent: what training leaves unexplained by chance is no evidence. The regression without a parent goes on from where
+parent: differences between two random restarts are treated as noise. The regression without a parent goes on from where
 the one with it ended, so that what a useless parent seems to earn is within its reach, while a cause earns what nothing
-else can explain. A parent must be worth its price by both halves: they share neither the rows to be judged on nor the
+else can explain. If that ends far behind, it begins again from scratch: weights learned beside one parent can be a bad
+start without it, and whether they are would depend on rounding. A parent must be worth its price by both halves: they share neither the rows to be judged on nor the
 minimum that they end in, so that a lucky one is found out by the other.
 
 Before that, parents are added that the networks have overlooked, since whatever knows something of a missing parent

@@ -8,6 +8,7 @@ from enco.fitting.counts import MOST_COUNTED
 from enco.fitting.families import FOLDS, MOST_JUDGED
 from enco.fitting.loop import Discovery
 from enco.fitting.recount import ALL_ROWS_UP_TO
+from enco.fitting.regressions import MOST_INPUTS
 from enco.fitting.scoring import MOST_TOGGLES
 
 __all__ = ["seconds_of"]
@@ -23,13 +24,14 @@ ORIENTATION_PER_UNIT = 1.3  # row, candidate pair, H
 PRESENT_PARENTS = 0.25  # share of the candidates in a sampled graph, at the start
 REFINEMENT_STEPS = 0.3  # share of its training steps that a network of the refinement takes before it stops
 FAMILIES = 500  # sets of parents of each variable that a search over orders asks for
-REGRESSION = 0.7e9  # a continuous variable
+REGRESSION = 0.7e9  # a continuous variable ...
+WIDE_PARENT = 30.0  # ... and as much again for the square of the levels of a parent over this
 COUNTING = 15.0  # row and look at a family of categorical variables ...
 LOOKS = 10  # ... of which every variable has so many, and every candidate pair one
 
 
 def seconds_of(discovery: Discovery, data: InterventionalData, n_jobs: int) -> float:
-    """Duration of a whole fit that runs to its last epoch: of the right order, not more.
+    """Duration of a whole fit that runs to its last epoch: an order-of-magnitude estimate.
 
     Examples
     --------
@@ -72,7 +74,9 @@ def seconds_of(discovery: Discovery, data: InterventionalData, n_jobs: int) -> f
         search += FOLDS * REFINEMENT_STEPS * settings.refine_steps * training_step
     else:
         search = 0.0
-    regressions = REGRESSION * np.count_nonzero(data.n_levels == 0) if settings.refine_rounds else 0.0
+    widest = data.n_levels[data.n_levels <= MOST_INPUTS].max(initial=0)
+    one_regression = REGRESSION * (1 + (widest / WIDE_PARENT) ** 2)
+    regressions = one_regression * np.count_nonzero(data.n_levels == 0) if settings.refine_rounds else 0.0
     counted_rows = min(data.n_rows, 2 * MOST_COUNTED)
     looks = LOOKS * np.count_nonzero(data.n_levels) + min(pairs.n_pairs, ALL_ROWS_UP_TO / counted_rows)
     counting = COUNTING * counted_rows * looks if settings.refine_rounds and data.n_levels.any() else 0.0

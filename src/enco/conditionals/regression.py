@@ -272,9 +272,11 @@ class Regression:
             new = (more[:, columns, None] * lever[:, None, :]).reshape(len(x), -1)
             between = old.T @ new
             explained = solve(between)
-            own = new.T @ new + PENALTY * np.eye(new.shape[1]) - between.T @ explained
+            own = new.T @ new - between.T @ explained
+            # What the old weights leave of it is positive but for rounding.
+            np.fill_diagonal(own, (1.0 + 1e-9) * np.diag(own) + PENALTY)
             rise = new.T @ ahead - explained.T @ old_rise
-            gains.append(0.5 * float(rise @ np.linalg.lstsq(own, rise, rcond=1e-6)[0]))
+            gains.append(0.5 * float(rise @ cho_solve(cho_factor(own, check_finite=False), rise, check_finite=False)))
         return np.array(gains)
 
     def fit(

@@ -131,7 +131,7 @@ def refine(
         doubtful &= ~by_counting[scores.pairs.effect]
     if regressions is not None:
         regressed = regressions()
-        by_regression = doubtful & regressed.continuous[scores.pairs.effect]
+        by_regression = doubtful & regressed.answers_for(graph)[scores.pairs.effect]
         if regressed.continuous.any():
             done += regressed.revise(
                 graph,

@@ -259,7 +259,7 @@ def _in_terms_of(inputs: NDArray[np.float32], others: NDArray[np.float32]) -> Fl
     return np.asarray(np.linalg.solve(square, inputs.T @ others).T, np.float64)
 
 
-def ranges(widths: Sequence[int]) -> list[I64]:
+def ranges(widths: Sequence[int] | I64) -> list[I64]:
     """Return the columns of things that stand side by side.
 
     Examples

@@ -6,8 +6,11 @@ is worth. So every variable is fitted from two starts, and some of what lies bet
 parent: differences between two random restarts are treated as noise. The regression without a parent goes on from where
 the one with it ended, so that what a useless parent seems to earn is within its reach, while a cause earns what nothing
 else can explain. If that ends far behind, it begins again from scratch: weights learned beside one parent can be a bad
-start without it, and whether they are would depend on rounding. A parent must be worth its price by both halves: they share neither the rows to be judged on nor the
-minimum that they end in, so that a lucky one is found out by the other.
+start without it, and whether they are would depend on rounding. A parent must be worth its price by both halves: they
+share neither the rows to be judged on nor the minimum that they end in, so that a lucky one is found out by the other.
+
+A second-order step costs the square of the number of weights, and every level of a categorical parent has weights of
+its own. Variables whose parents need more than `MOST_INPUTS` inputs are left to others, and such parents are not added.
 
 Before that, parents are added that the networks have overlooked, since whatever knows something of a missing parent
 seems useful and in a way is. The one that promises most is tried first. It must earn its price, and must not have lost
@@ -40,6 +43,7 @@ MOST_OBSERVED = 5_000  # observational rows that one regression learns from
 MOST_PUSHED = 10_000  # interventional rows that one regression learns from, or is judged on
 ALL_ROWS_UP_TO = 30  # variables; in larger graphs each has fewer rows, so that all together take minutes ...
 LEAST_SHARE = 0.15  # ... down to this share
+MOST_INPUTS = 64  # of all parents together: a step then takes a fraction of a second
 
 
 class Regressions:
@@ -62,7 +66,14 @@ class Regressions:
         self._column = column
         self._unit = Standardisation.of(data)
         self._n_jobs = n_jobs
-        self.continuous: Mask = data.n_levels[column] == 0
+        levels = data.n_levels[column]
+        self.continuous: Mask = levels == 0
+        self._width: I64 = np.maximum(1, levels - 1)  # inputs that stand for each variable
+
+    def answers_for(self, graph: Mask) -> Mask:
+        """Return which variables regressions can decide about, given their parents in a graph, [N]."""
+        few: Mask = graph.T @ self._width <= MOST_INPUTS
+        return self.continuous & few
 
     def revise(
         self,
@@ -83,7 +94,7 @@ class Regressions:
         graph : bool [N, N]
         pairs : Candidates
         doubtful : bool [P]
-            Edges of the graph to challenge, all into continuous variables.
+            Edges of the graph to challenge, all into variables that regressions answer for.
         addable : bool [P]
             Edges that may be added ...
         forward : bool [P]
@@ -97,7 +108,8 @@ class Regressions:
         place = _places(graph, pairs, forward)
         targets = np.array(sorted({target for regime in self._regimes for target in regime.targets}), np.int64)
         joined = (graph | graph.T)[pairs.cause, pairs.effect]
-        addable = addable & ~joined & self.continuous[pairs.effect] & np.isin(pairs.cause, targets)
+        room = np.where(self.continuous, MOST_INPUTS - graph.T @ self._width, 0)
+        addable = addable & ~joined & np.isin(pairs.cause, targets) & (self._width[pairs.cause] <= room[pairs.effect])
         addable &= place[pairs.cause] < place[pairs.effect]
         effects = np.unique(pairs.effect[doubtful | addable])
         stop = Event()
@@ -152,7 +164,7 @@ class Regressions:
         half = np.concatenate([np.full(len(seen), -1)] + [rng.permutation(len(those)) % 2 for _, those in parts[1:]])
         regime_of = np.repeat(np.arange(-1, len(free)), [len(those) for _, those in parts])
         pushed = {p: np.flatnonzero([p in regime.targets for regime in free]) for p in candidates}
-        places = dict(zip(parents, ranges(self._widths(parents)), strict=True))
+        places = dict(zip(parents, ranges(self._width[parents]), strict=True))
 
         def go_on() -> None:
             if stop.is_set():
@@ -166,7 +178,7 @@ class Regressions:
         The last input is constant. There may be many regimes of few rows, so values are read all at once.
         """
         columns = self._column[np.array(parents, np.int64)]
-        slots, places = self._data.slots[columns], ranges(self._widths(parents))
+        slots, places = self._data.slots[columns], ranges(self._width[parents])
         inputs = np.ones((len(rows), sum(map(len, places)) + 1), np.float32)
         real = self._data.n_levels[columns] == 0
         if real.any():
@@ -175,10 +187,6 @@ class Regressions:
         for k in np.flatnonzero(~real):
             inputs[:, places[k]] = regime.codes[rows, slots[k]][:, None] == np.arange(1, len(places[k]) + 1)
         return inputs
-
-    def _widths(self, variables: Sequence[int]) -> list[int]:
-        """How many inputs stand for each variable."""
-        return [max(1, int(self._data.n_levels[self._column[variable]]) - 1) for variable in variables]
 
     def _values(self, regime: Regime, rows: I64, variable: int) -> NDArray[np.float32]:
         """Return the standardised values of a continuous variable, [rows]."""

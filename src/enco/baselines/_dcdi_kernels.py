@@ -5,8 +5,8 @@ brings a graph of its own, and the gradient goes on through the drawn masks to t
 """
 
 import numpy as np
-from numba import njit
 
+from enco._compile import njit
 from enco.conditionals.fused.network import F32, I64, U8, U64, backward, losses, outputs, sample_hidden
 from enco.conditionals.fused.random import next_bits
 from enco.conditionals.fused.training import activate, adam

@@ -6,9 +6,9 @@ the interpreter's lock.
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from enco._compile import njit
 from enco.conditionals.continuous import TAIL_SCALE, TAIL_SHARE
 from enco.conditionals.fused.vector_math import FAST, fast_exp, fast_log
 

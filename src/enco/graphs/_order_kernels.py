@@ -8,8 +8,9 @@ Legend: n variables, w weights, S a subset as bits, v and u variables, p and q p
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from enco._compile import njit
 
 __all__ = ["cycle_packing_bound", "exact_order", "greedy_extension", "insertion_search", "iterated_search"]
 

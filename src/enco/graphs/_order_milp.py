@@ -9,10 +9,11 @@ import time
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
+
+from enco._compile import njit
 
 __all__ = ["MilpResult", "solve_order"]
 

@@ -1,9 +1,9 @@
 """Pearson's X^2 of one variable against many, from the rows of one regime."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from enco._compile import njit
 from enco.data import InterventionalData, Regime
 
 __all__ = ["BINS", "association", "levels_of"]

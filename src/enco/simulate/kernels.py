@@ -11,8 +11,9 @@ run over them; r over the rows of a tile, s is the first row of the tile.
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from enco._compile import njit
 
 __all__ = ["TILE", "draw_from_network", "draw_from_table"]
 

@@ -12,9 +12,9 @@ and one pass through the output layer.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from enco._compile import njit
 from enco.conditionals.continuous import LARGEST_VALUE
 from enco.conditionals.fused.network import F32, I64, LEAK, U8, U64, losses, outputs, sample_hidden, sample_present
 from enco.conditionals.fused.training import activate

@@ -28,9 +28,9 @@ cache, and then the first run of a program and the second would not give the sam
 from math import log, log1p, pi
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from enco._compile import njit
 from enco.conditionals.continuous import LOG_VARIANCE_RANGE, TAIL_SCALE, TAIL_SHARE
 from enco.conditionals.fused.random import next_bits
 from enco.conditionals.fused.vector_math import FAST, LARGEST_LOGIT, fast_exp, fast_log

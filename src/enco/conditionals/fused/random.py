@@ -6,8 +6,9 @@ stream, saving the number saves the stream.
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from enco._compile import njit
 
 __all__ = ["mix", "new_streams", "next_bits"]
 

@@ -5,8 +5,8 @@ held out from training decide when to stop and which weights to keep.
 """
 
 import numpy as np
-from numba import njit
 
+from enco._compile import njit
 from enco.conditionals.fused.network import (
     F32,
     I64,

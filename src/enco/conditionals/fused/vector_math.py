@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
+
+from enco._compile import njit
 
 __all__ = ["FAST", "LARGEST_LOGIT", "fast_exp", "fast_log"]
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from enco.errors import EncoError, FileFormatError
 from enco.io._archive import Archive
 from enco.io._atomic import atomic_file, naming_output
+from enco.io._cells import table_as_csv
 from enco.io._paths import existing_file
 
 __all__ = [
@@ -85,7 +86,7 @@ def write_folder(
         np.savez(stream, **parameters)  # type: ignore[arg-type]
     for name, table in ((EDGES, edges), (HISTORY, history)):
         with atomic_file(place / name, overwrite=True) as file:
-            table.to_csv(file, index=False, lineterminator="\n")
+            file.write_bytes(table_as_csv(table).encode())
     with atomic_file(place / GRAPH, overwrite=True) as file:
         file.write_text(json.dumps(graph, ensure_ascii=False), encoding="utf-8")
 

@@ -28,6 +28,7 @@ import numpy as np
 
 from enco.errors import GraphError, MissingPackageError, SettingsError
 from enco.io._atomic import atomic_file
+from enco.io._cells import table_as_csv
 from enco.result import Result
 
 __all__ = [
@@ -104,6 +105,8 @@ def to_dot(result: Result) -> str:
 def to_edge_list(result: Result) -> str:
     """Write one line per edge, with everything that `Result.to_frame` has.
 
+    Names that a spreadsheet would run as a formula begin with an apostrophe, which `enco.io.read_graph` takes off.
+
     Examples
     --------
     >>> from enco import InterventionalData, Knowledge, Settings
@@ -115,7 +118,7 @@ def to_edge_list(result: Result) -> str:
     >>> to_edge_list(result).splitlines()[1][:6]
     'X1,X2,'
     """
-    return result.to_frame().to_csv(index=False, lineterminator="\n")
+    return table_as_csv(result.to_frame())
 
 
 def to_dowhy(result: Result) -> str:
@@ -251,7 +254,7 @@ def export(result: Result, path: str | os.PathLike[str], *, format: str | None =
         raise SettingsError(f"there is no such thing as {what}: choose from {', '.join(FORMATS)}")
     text = FORMATS[chosen](result)
     with atomic_file(path, overwrite=overwrite) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_bytes(text.encode())  # with the line ends that are in the text
 
 
 def _plain(result: Result) -> nx.DiGraph:

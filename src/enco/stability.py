@@ -35,6 +35,7 @@ from enco.fitting.loop import Discovery
 from enco.graphs.dag import check_adjacency
 from enco.graphs.order import acyclic
 from enco.io._atomic import atomic_file
+from enco.io._cells import table_as_csv
 from enco.io._paths import existing_file
 from enco.knowledge import Knowledge
 from enco.result import Result
@@ -151,7 +152,7 @@ class Stability:
                 "(overwrite=True)"
             )
         with atomic_file(place / STABILITY_TABLE, overwrite=True) as file:
-            self.to_frame().to_csv(file, index=False, lineterminator="\n")
+            file.write_bytes(table_as_csv(self.to_frame()).encode())
         content = {
             name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in asdict(self).items()
         }

@@ -103,6 +103,9 @@ def write_csv(
 ) -> None:
     """Write a CSV file, atomically; reading it back gives the same data, bit for bit.
 
+    Names and levels are written as they are, also where a spreadsheet would take them for a formula: the table is meant
+    for programs, which would otherwise see other names.
+
     Examples
     --------
     >>> import tempfile

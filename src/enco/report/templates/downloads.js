@@ -5,8 +5,11 @@ const yesNo = (value) => (typeof value === "boolean" ? (value ? "True" : "False"
 
 function edgesAsCsv() {
   const quoted = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  // A spreadsheet would run these as formulas; the apostrophe is as in edges.csv of the result (enco.io._cells).
+  const plain = (text) => (/^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20']/.test(text) ? `'${text}` : text);
+  const cell = (variable) => quoted(plain(names[variable]));
   const line = (edge) => [
-    quoted(names[edges.cause[edge]]), quoted(names[edges.effect[edge]]), ...FIELDS.map((field) => yesNo(edges[field][edge])),
+    cell(edges.cause[edge]), cell(edges.effect[edge]), ...FIELDS.map((field) => yesNo(edges[field][edge])),
   ].join(",");
   return `${[["cause", "effect", ...FIELDS].join(","), ...graphEdges().map(line)].join("\n")}\n`;
 }

@@ -82,12 +82,12 @@ def write_folder(
     with naming_output(place):
         place.mkdir(parents=True, exist_ok=True)
     remove_folder_content(place)
-    with atomic_file(place / PARAMETERS, overwrite=True) as file, file.open("wb") as stream:
+    with atomic_file(place / PARAMETERS, overwrite=True, follow_links=False) as file, file.open("wb") as stream:
         np.savez(stream, **parameters)  # type: ignore[arg-type]
     for name, table in ((EDGES, edges), (HISTORY, history)):
-        with atomic_file(place / name, overwrite=True) as file:
+        with atomic_file(place / name, overwrite=True, follow_links=False) as file:
             file.write_bytes(table_as_csv(table).encode())
-    with atomic_file(place / GRAPH, overwrite=True) as file:
+    with atomic_file(place / GRAPH, overwrite=True, follow_links=False) as file:
         file.write_text(json.dumps(graph, ensure_ascii=False), encoding="utf-8")
 
 

@@ -151,12 +151,12 @@ class Stability:
                 f"{place} holds a stability analysis already: choose another folder or allow overwriting "
                 "(overwrite=True)"
             )
-        with atomic_file(place / STABILITY_TABLE, overwrite=True) as file:
+        with atomic_file(place / STABILITY_TABLE, overwrite=True, follow_links=False) as file:
             file.write_bytes(table_as_csv(self.to_frame()).encode())
         content = {
             name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in asdict(self).items()
         }
-        with atomic_file(place / STABILITY, overwrite=True) as file:
+        with atomic_file(place / STABILITY, overwrite=True, follow_links=False) as file:
             file.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
 
     @classmethod

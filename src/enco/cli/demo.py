@@ -37,6 +37,9 @@ def demo(
     except OSError as error:
         raise EncoError(f"cannot write to {out}: {error.strerror}; choose another folder with --out") from None
     data, picture = out / "data.npz", out / "graph.png"
+    for path in (data, picture):
+        if path.is_symlink():  # the commands would write to where it points, which nobody has asked for
+            path.unlink()
 
     _title("Simulated data")
     simulate(out=data, edge_probability=0.15, seed=seed, force=True)

@@ -278,7 +278,7 @@ def _report(result: Result, out: Path, *, as_json: bool, page: bool) -> None:
 def _write_page(result: Result, data: InterventionalData, out: Path) -> None:
     from enco.report import write_report
 
-    write_report(out / PAGE, result, data=data, overwrite=True)
+    write_report(out / PAGE, result, data=data, overwrite=True, follow_links=False)
 
 
 def _scored_pairs(result: Result) -> tuple[int, int]:

@@ -55,5 +55,6 @@ def report(
         data=None if data is None else load_data(data, target_column, control, separator),
         title=title,
         overwrite=force,
+        follow_links=out is not None,
     )
     typer.echo(f"report  {page}")

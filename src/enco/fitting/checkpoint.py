@@ -122,7 +122,7 @@ def write_checkpoint(path: str | os.PathLike[str], discovery: Discovery, *, iden
         _SECONDS: np.array(float(seconds)),
         **{_STATE + name: value for name, value in discovery.state().items()},
     }
-    with atomic_file(path, overwrite=True) as temporary, temporary.open("wb") as stream:
+    with atomic_file(path, overwrite=True, follow_links=False) as temporary, temporary.open("wb") as stream:
         np.savez(stream, **arrays)  # type: ignore[arg-type]
     _log.debug("wrote %s after epoch %d", path, discovery.epoch)
 

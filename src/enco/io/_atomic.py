@@ -22,9 +22,14 @@ class AtomicFile:
     Parameters
     ----------
     path : path-like
-        Where the finished file goes; through a symbolic link, the file it points to.
+        Where the finished file goes.
     overwrite : bool
         Whether an existing file may be replaced.
+    follow_links : bool
+        What to do if there is a symbolic link in that place. It is followed where a user names the file himself: he may
+        want to write where it points. It must be replaced where this package chooses the name within a folder
+        (False): nobody who says "write to this folder" means a file elsewhere. Links to folders on the way are
+        always followed.
 
     Examples
     --------
@@ -38,8 +43,11 @@ class AtomicFile:
     (False, 'done')
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        self.path = Path(os.path.realpath(path))
+    def __init__(self, path: str | os.PathLike[str], *, overwrite: bool = False, follow_links: bool = True) -> None:
+        given = Path(path)
+        self.path = Path(os.path.realpath(given if follow_links else given.parent))
+        if not follow_links:
+            self.path /= given.name
         self.overwrite = overwrite
         self._refuse_existing()
         if not self.path.parent.is_dir():
@@ -64,7 +72,8 @@ class AtomicFile:
 
     def _refuse_existing(self) -> None:
         with naming_output(self.path):  # a name may be too long even to ask
-            is_folder, exists = self.path.is_dir(), self.path.exists()
+            is_folder = self.path.is_dir() and not self.path.is_symlink()
+            exists = os.path.lexists(self.path)
         if is_folder:
             raise EncoError(f"cannot write {self.path}: it is a folder, give a file name")
         if exists and not self.overwrite:
@@ -72,8 +81,8 @@ class AtomicFile:
 
 
 @contextmanager
-def atomic_file(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[Path]:
-    """Yield the path of a temporary file that becomes `path` if the block succeeds.
+def atomic_file(path: str | os.PathLike[str], *, overwrite: bool = False, follow_links: bool = True) -> Iterator[Path]:
+    """Yield the path of a temporary file that becomes `path` if the block succeeds; arguments as of `AtomicFile`.
 
     Examples
     --------
@@ -84,7 +93,7 @@ def atomic_file(path: str | os.PathLike[str], *, overwrite: bool = False) -> Ite
     ...     [entry.name for entry in pathlib.Path(folder).iterdir()]
     ['notes.txt']
     """
-    file = AtomicFile(path, overwrite=overwrite)
+    file = AtomicFile(path, overwrite=overwrite, follow_links=follow_links)
     try:
         with naming_output(file.path):
             yield file.temporary

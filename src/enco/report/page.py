@@ -96,8 +96,19 @@ def write_report(
     data: InterventionalData | None = None,
     title: str = "Causal graph",
     overwrite: bool = False,
+    follow_links: bool = True,
 ) -> None:
-    """Write the page to a file, atomically; the arguments are those of `render_report`.
+    """Write the page to a file, atomically; the arguments are those of `render_report`, and two more.
+
+    Parameters
+    ----------
+    path : path-like
+    result, truth, data, title
+        As in `render_report`.
+    overwrite : bool
+        Whether a file that is already there may be replaced.
+    follow_links : bool
+        Whether to write through a symbolic link in the place of the file, or to replace the link.
 
     Examples
     --------
@@ -109,7 +120,7 @@ def write_report(
     True
     """
     page = render_report(result, truth=truth, data=data, title=title)
-    with atomic_file(path, overwrite=overwrite) as temporary:
+    with atomic_file(path, overwrite=overwrite, follow_links=follow_links) as temporary:
         # A name may hold half of a surrogate pair, which no encoding knows.
         temporary.write_bytes(page.encode("utf-8", "replace"))
 

@@ -1,6 +1,6 @@
 """The folder of a result: `graph.json`, `edges.csv`, `history.csv`, `parameters.npz`.
 
-Every file is written atomically and `graph.json` last, so a folder with a `graph.json` is complete.
+`enco._result_folder` says how they come into the folder together.
 """
 
 import json
@@ -12,48 +12,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from enco.errors import EncoError, FileFormatError
+from enco._result_folder import EDGES, GRAPH, HISTORY, PARAMETERS, refuse_existing, replacing, result_in
+from enco.errors import FileFormatError
 from enco.io._archive import Archive
-from enco.io._atomic import atomic_file, naming_output
+from enco.io._atomic import atomic_file
 from enco.io._cells import table_as_csv
+from enco.io._lock import locked
 from enco.io._paths import existing_file
 
-__all__ = [
-    "GRAPH",
-    "STABILITY",
-    "STABILITY_TABLE",
-    "check_graph",
-    "is_complete",
-    "read_folder",
-    "remove_folder_content",
-    "write_folder",
-]
-
-GRAPH, EDGES, HISTORY, PARAMETERS = "graph.json", "edges.csv", "history.csv", "parameters.npz"
-STABILITY, STABILITY_TABLE = "stability.json", "stability.csv"  # beside them if the fit was asked for it
-
-
-def is_complete(folder: Path) -> bool:
-    """Whether a folder holds a finished result.
-
-    Examples
-    --------
-    >>> is_complete(Path("nowhere"))
-    False
-    """
-    return (folder / GRAPH).exists()
-
-
-def remove_folder_content(folder: Path) -> None:
-    """Remove the files of a result, first the one that says it is complete; other files stay.
-
-    Examples
-    --------
-    >>> remove_folder_content(Path("nowhere"))
-    """
-    for name in (GRAPH, EDGES, HISTORY, PARAMETERS, STABILITY, STABILITY_TABLE):
-        with naming_output(folder / name):
-            (folder / name).unlink(missing_ok=True)
+__all__ = ["check_graph", "read_folder", "write_folder"]
 
 
 def write_folder(
@@ -65,11 +32,12 @@ def write_folder(
     parameters: dict[str, NDArray[Any]],
     overwrite: bool,
 ) -> None:
-    """Write all files; the folder is created.
+    """Write all files, in place of those of an earlier result if that is allowed; the folder is created.
 
     Examples
     --------
     >>> import tempfile
+    >>> from enco._result_folder import is_complete
     >>> empty = pd.DataFrame({"epoch": []})
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_folder(folder, {"variables": []}, edges=empty, history=empty, parameters={}, overwrite=False)
@@ -77,18 +45,17 @@ def write_folder(
     True
     """
     place = Path(folder)
-    if is_complete(place) and not overwrite:
-        raise EncoError(f"{place} holds a result already: choose another folder or allow overwriting (overwrite=True)")
-    with naming_output(place):
-        place.mkdir(parents=True, exist_ok=True)
-    remove_folder_content(place)
-    with atomic_file(place / PARAMETERS, overwrite=True, follow_links=False) as file, file.open("wb") as stream:
-        np.savez(stream, **parameters)  # type: ignore[arg-type]
-    for name, table in ((EDGES, edges), (HISTORY, history)):
-        with atomic_file(place / name, overwrite=True, follow_links=False) as file:
-            file.write_bytes(table_as_csv(table).encode())
-    with atomic_file(place / GRAPH, overwrite=True, follow_links=False) as file:
-        file.write_text(json.dumps(graph, ensure_ascii=False), encoding="utf-8")
+    refuse_existing(place, overwrite=overwrite)
+    with locked(place):
+        refuse_existing(place, overwrite=overwrite)  # another process may have been quicker
+        with replacing(place) as new:
+            with atomic_file(new / PARAMETERS) as file, file.open("wb") as stream:
+                np.savez(stream, **parameters)  # type: ignore[arg-type]
+            for name, table in ((EDGES, edges), (HISTORY, history)):
+                with atomic_file(new / name) as file:
+                    file.write_bytes(table_as_csv(table).encode())
+            with atomic_file(new / GRAPH) as file:
+                file.write_text(json.dumps(graph, ensure_ascii=False), encoding="utf-8")
 
 
 def read_folder(
@@ -121,9 +88,9 @@ def read_folder(
         ...
     enco.errors.FileFormatError: nowhere: there is no such folder
     """
-    place = Path(folder)
-    if not place.is_dir():
-        raise FileFormatError(f"{place}: there is no such folder")
+    if not Path(folder).is_dir():
+        raise FileFormatError(f"{Path(folder)}: there is no such folder")
+    place = result_in(Path(folder))
     source = existing_file(place / GRAPH)
     try:
         graph = json.loads(source.read_text(encoding="utf-8"))

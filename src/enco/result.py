@@ -84,6 +84,8 @@ class Result:
         The paper's score lc of the same pairs, from gamma alone.
     edge_epochs : uint8 [epochs / 8, N, N] or None
         Which pairs were edges after each epoch, a bit each; see `edges_after`.
+    data_digest : str or None
+        Of the data, if the fit recorded it (as `enco fit` does, to know them again).
     """
 
     variables: tuple[str, ...]
@@ -103,6 +105,7 @@ class Result:
     confounder_scores: Floats | None = None
     lc_scores: Floats | None = None
     edge_epochs: Edges | None = None
+    data_digest: str | None = None
 
     @classmethod
     def from_discovery(
@@ -378,12 +381,13 @@ class Result:
         return after
 
     def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write a folder with `graph.json`, `edges.csv`, `history.csv` and `parameters.npz`, each atomically.
+        """Write a folder with `graph.json`, `edges.csv`, `history.csv` and `parameters.npz`.
 
-        `graph.json` is written last: where it is, everything is. It holds ``variables``, ``adjacency``,
-        ``adjacency_raw``, ``edge_probability``, ``order``, ``order_report``, ``settings``, ``knowledge``, ``seed``,
-        ``seconds`` and ``version``; after a fit with ``latent``, also ``confounders`` (pairs with their score) and
-        ``confounded_pairs`` (the pairs alone, which `enco evaluate` compares).
+        A result that is already there stays until the new one is complete. `graph.json` holds ``variables``,
+        ``adjacency``, ``adjacency_raw``, ``edge_probability``, ``order``, ``order_report``, ``settings``,
+        ``knowledge``, ``seed``, ``seconds``, ``version`` and, if it is known, ``data_digest``; after a fit with
+        ``latent``, also ``confounders`` (pairs with their score) and ``confounded_pairs`` (the pairs alone, which
+        `enco evaluate` compares).
 
         Parameters
         ----------
@@ -418,6 +422,8 @@ class Result:
             "seconds": self.seconds,
             "version": self.version,
         }
+        if self.data_digest is not None:
+            content["data_digest"] = self.data_digest
         if self.confounder_scores is not None:
             content["confounders"] = [list(pair) for pair in self.confounders]
             content["confounded_pairs"] = [[one, other] for one, other, _ in self.confounders]
@@ -476,6 +482,7 @@ class Result:
             seed=content["seed"],
             seconds=content["seconds"],
             version=content["version"],
+            data_digest=content.get("data_digest"),
             **{name: arrays[name] for name in (*_LATENT, _EPOCHS) if name in arrays},
         )
 

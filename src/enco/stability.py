@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from enco._result_files import STABILITY, STABILITY_TABLE
+from enco._result_folder import STABILITY, STABILITY_TABLE, result_in
 from enco._threads import count_threads, run_threads
 from enco._version import __version__
 from enco.conditionals.torch import NetworkFactory
@@ -170,7 +170,7 @@ class Stability:
             ...
         enco.errors.FileFormatError: nowhere/stability.json: there is no such file
         """
-        source = existing_file(Path(folder) / STABILITY)
+        source = existing_file(result_in(Path(folder)) / STABILITY)
         try:
             content = json.loads(source.read_text(encoding="utf-8"))
             loaded = cls(
@@ -204,6 +204,7 @@ def stability(
     seed: int = 0,
     n_jobs: int | None = None,
     fit: tuple[Discovery, Result] | None = None,
+    earlier: Stability | None = None,
     on_resample: Callable[[int], None] = lambda done: None,
 ) -> Stability:
     """Learn the graph again and again from part of the rows, and count how often every edge is found.
@@ -226,6 +227,9 @@ def stability(
         Threads; None or -1 for every core.
     fit : (Discovery, Result), optional
         The finished fit of the same data; without it, it is run first.
+    earlier : Stability, optional
+        The same analysis with fewer resamples: only the missing ones are made, and the result is the same as of all
+        at once, except for the seconds, which add up.
     on_resample : callable
         Called with the number of refits done.
 
@@ -269,6 +273,11 @@ def stability(
         full = Result.from_discovery(base, data, seconds=0.0, seed=seed, knowledge=knowledge)
     else:
         base, full = fit
+    if earlier is not None:
+        _check_earlier(earlier, full, share=share, seed=seed)
+        if earlier.n_resamples >= n_resamples:
+            return earlier
+    before = 0 if earlier is None else earlier.n_resamples
     learned = base.model.state()
     considered = full.gamma > -np.inf  # refits consider the same pairs, screened or not
 
@@ -286,8 +295,16 @@ def stability(
         return graph
 
     # A user's own network draws its initial weights from PyTorch's one global stream.
-    graphs = run_threads(refit, n_resamples, 1 if network is not None else threads, on_resample)
-    frequency = np.mean(graphs, axis=0)
+    graphs = run_threads(
+        lambda number: refit(before + number),
+        n_resamples - before,
+        1 if network is not None else threads,
+        lambda done: on_resample(before + done),
+    )
+    counts: Floats = np.stack(graphs).sum(axis=0, dtype=np.float64)
+    if earlier is not None:
+        counts += np.rint(earlier.frequency * before)
+    frequency = counts / n_resamples
     return Stability(
         variables=data.names,
         frequency=frequency,
@@ -296,7 +313,7 @@ def stability(
         n_resamples=n_resamples,
         share=float(share),
         seed=seed,
-        seconds=time.perf_counter() - began,
+        seconds=time.perf_counter() - began + (0.0 if earlier is None else earlier.seconds),
     )
 
 
@@ -373,6 +390,23 @@ def _check(n_resamples: Any, share: Any, seed: Any) -> None:
             raise SettingsError(f"the {what} must be a whole number from {least}, got {value!r}")
     if isinstance(share, bool) or not isinstance(share, Real) or not 0 < float(share) < 1:
         raise SettingsError(f"the share of rows in a resample must lie between 0 and 1, got {share!r}")
+
+
+def _check_earlier(earlier: Stability, full: Result, *, share: float, seed: int) -> None:
+    """Refuse refits of another graph: counted together, they would mean nothing."""
+    same = {
+        "variables": earlier.variables == full.variables,
+        "graph": np.array_equal(earlier.adjacency, full.adjacency),
+        "share of rows": earlier.share == float(share),
+        "seed": earlier.seed == seed,
+        "version": earlier.version == __version__,
+    }
+    other = [name for name, is_same in same.items() if not is_same]
+    if other:
+        raise SettingsError(
+            f"the refits that there are belong to another analysis, which differs in its {', '.join(other)}: "
+            f"make all of them anew, without those ({STABILITY}, if they come from a folder)"
+        )
 
 
 def _quick(settings: Settings) -> Settings:

@@ -35,4 +35,4 @@ def test_demo_finds_the_graph(tmp_path, capsys):
 def test_a_file_in_the_way(tmp_path, capsys):
     (tmp_path / "demo").write_text("")
     assert main(["demo", "--out", str(tmp_path / "demo")]) == 2
-    assert "choose another folder" in capsys.readouterr().err
+    assert "it is a file, choose a folder with --out" in capsys.readouterr().err

@@ -32,7 +32,7 @@ QUICK = {
 }
 SETTINGS = [word for name, value in QUICK.items() for word in ("--set", f"{name}={value}")]
 FOREVER = ["--set", "max_epochs=1000000", "--set", "settled_epochs=1000000"]
-FILES = ["edges.csv", "graph.json", "history.csv", "parameters.npz"]
+FILES = ["edges.csv", "graph.json", "history.csv", "networks.npz", "parameters.npz"]
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs POSIX processes and signals")
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from enco._result_folder import GRAPH, result_in
 from enco.errors import FileFormatError
 from enco.io import read_graph
 from enco.io._archive import Archive
@@ -42,7 +43,7 @@ def load_graphs(prediction: Path, truth: Path) -> tuple[GraphFile, GraphFile]:
 
 def load_graph(path: Path) -> GraphFile:
     """Read a graph file, or `graph.json` in a folder."""
-    file = path / "graph.json" if path.is_dir() else path
+    file = result_in(path) / GRAPH if path.is_dir() else path
     names, adjacency = read_graph(file)
     graph = GraphFile(file, names, adjacency)
     if file.suffix.lower() == ".json":

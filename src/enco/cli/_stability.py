@@ -4,6 +4,7 @@ from pathlib import Path
 
 import typer
 
+from enco._result_folder import STABILITY, STABILITY_TABLE
 from enco.data import InterventionalData
 from enco.fitting.loop import Discovery
 from enco.knowledge import Knowledge
@@ -21,11 +22,12 @@ def add_stability(
     n_jobs: int,
     n_resamples: int,
 ) -> Stability:
-    """Refit to resamples of the data of a finished fit and write what comes back into its folder."""
+    """Make the refits that the folder of a finished fit lacks, and write there what comes back."""
     from rich.console import Console
     from rich.progress import Progress
 
     discovery, result = fit
+    earlier = Stability.load(out) if (out / STABILITY).exists() else None
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("refits", total=n_resamples)
@@ -43,6 +45,7 @@ def add_stability(
             seed=result.seed,
             n_jobs=n_jobs,
             fit=fit,
+            earlier=earlier,
             on_resample=on_resample,
         )
     found.save(out, overwrite=True)
@@ -51,7 +54,6 @@ def add_stability(
 
 def report_stability(found: Stability, out: Path) -> None:
     """Print how many edges came back."""
-    from enco._result_files import STABILITY_TABLE
     from enco._units import in_time
 
     again = found.frequency[found.adjacency > 0]

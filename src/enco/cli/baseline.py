@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from enco.cli._options import Control, DataArgument, Pairs, ResultFolder, Separator, TargetColumn, Threads, load_data
+from enco.cli._signals import stopped_like_ctrl_c
 
 __all__ = ["baseline"]
 
@@ -30,17 +31,25 @@ def baseline(
       enco baseline gies data.npz --out gies
       enco baseline sdi data.npz --set sparsity=0.1 --seed 3 --out sdi
     """  # noqa: D301 - a real backspace keeps the lines of the paragraph apart
+    from enco._result_folder import CHECKPOINT, recover, replacing
     from enco._threads import count_threads
     from enco.baselines import find_method
-    from enco.cli.fit import check_folder, read_pairs
+    from enco.cli._folder import check_folder, check_place
+    from enco.cli.fit import read_pairs
+    from enco.io._lock import locked
 
     chosen = find_method(method)
     settings = chosen.read_settings(read_pairs(set_ or []))
     chosen.make_settings(**settings)  # refuse before the work
-    check_folder(out, resume=False, force=force)
-    read = load_data(data, target_column, control, separator)
-    result = chosen.fit(read, seed=seed, n_jobs=count_threads(threads), **settings)
-    result.save(out, overwrite=force)
+    check_place(out, resume=False, force=force)
+    with stopped_like_ctrl_c(), locked(out):
+        recover(out)
+        check_folder(out, resume=False, force=force)
+        read = load_data(data, target_column, control, separator)
+        result = chosen.fit(read, seed=seed, n_jobs=count_threads(threads), **settings)
+        with replacing(out) as new:
+            result.save(new)
+        (out / CHECKPOINT).unlink(missing_ok=True)  # of an unfinished fit that was to be replaced
     removed = len(result.order_report["removed"])
     typer.echo(f"edges   {result.n_edges}{f', {removed} more removed to break cycles' if removed else ''}")
     typer.echo(f"time    {result.seconds:.1f} s")

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from enco.cli._signals import stopped_like_ctrl_c
+
 if TYPE_CHECKING:
     from enco.result import Result
 
@@ -25,17 +27,22 @@ def demo(
     For example:
       enco demo --out demo
     """  # noqa: D301 - a real backspace keeps the lines of the paragraph apart
+    from enco.cli._folder import check_place
+    from enco.io._lock import locked
+
+    check_place(out, resume=False, force=True)
+    with stopped_like_ctrl_c(), locked(out):
+        _show(out, seed)
+
+
+def _show(out: Path, seed: int) -> None:
+    from enco.cli._run_fit import Request, run_fit
     from enco.cli.evaluate import evaluate
-    from enco.cli.fit import fit
     from enco.cli.report import report
     from enco.cli.simulate import simulate
-    from enco.errors import EncoError
     from enco.result import Result
+    from enco.settings import Settings
 
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise EncoError(f"cannot write to {out}: {error.strerror}; choose another folder with --out") from None
     data, picture = out / "data.npz", out / "graph.png"
     for path in (data, picture):
         if path.is_symlink():  # the commands would write to where it points, which nobody has asked for
@@ -44,7 +51,7 @@ def demo(
     _title("Simulated data")
     simulate(out=data, edge_probability=0.15, seed=seed, force=True)
     _title("Learning the graph")
-    fit(data, out=out, seed=seed, force=True)
+    run_fit(Request(data=data, out=out, settings=Settings.parse(), seed=seed, force=True))
     _title("The edges")
     result = Result.load(out)
     for edge in result.to_frame().itertuples():

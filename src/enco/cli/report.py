@@ -9,7 +9,6 @@ import typer
 
 from enco.cli._options import Control, Separator, TargetColumn, load_data
 from enco.cli._results import DataFile, Truth, load_truth
-from enco.cli.fit import PAGE
 
 __all__ = ["report"]
 
@@ -39,6 +38,7 @@ def report(
       enco report result --data data.npz --truth data.npz --out page.html
       enco report result --data screen.csv --target-column guide --control non-targeting --force
     """  # noqa: D301 - a real backspace keeps the lines of the paragraph apart
+    from enco._result_folder import PAGE
     from enco.errors import EncoError
 
     page = folder / PAGE if out is None else out

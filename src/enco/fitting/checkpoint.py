@@ -26,7 +26,7 @@ from enco.io._atomic import atomic_file
 from enco.knowledge import Knowledge
 from enco.settings import Settings
 
-__all__ = ["Identity", "read_checkpoint", "write_checkpoint"]
+__all__ = ["Identity", "read_checkpoint", "read_identity", "write_checkpoint"]
 
 _log = logging.getLogger(__name__)
 
@@ -179,6 +179,20 @@ def read_checkpoint(path: str | os.PathLike[str], discovery: Discovery, *, ident
         return float(seconds)
     except (TypeError, ValueError, KeyError) as error:  # texts that do not hold what they should
         raise FileFormatError(f"{source}: this checkpoint is damaged ({error}): start anew") from error
+
+
+def read_identity(path: str | os.PathLike[str]) -> Identity:
+    """Say which fit a checkpoint belongs to.
+
+    Examples
+    --------
+    >>> read_identity("nowhere.npz")
+    Traceback (most recent call last):
+        ...
+    enco.errors.FileFormatError: nowhere.npz: there is no such file
+    """
+    with Archive(path) as archive:
+        return _identity(Path(path), archive.array(_IDENTITY))
 
 
 def _digest(data: InterventionalData) -> str:

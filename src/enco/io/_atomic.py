@@ -10,7 +10,7 @@ from pathlib import Path
 
 from enco.errors import EncoError
 
-__all__ = ["AtomicFile", "atomic_file", "naming_output"]
+__all__ = ["AtomicFile", "atomic_file", "flush_folder", "naming_output"]
 
 
 class AtomicFile:
@@ -63,8 +63,7 @@ class AtomicFile:
         with naming_output(self.path):
             _flush(self.temporary)
             os.replace(self.temporary, self.path)
-            with suppress(OSError):  # some file systems cannot flush a folder; the data themselves are safe
-                _flush(self.path.parent)
+            flush_folder(self.path.parent)
 
     def discard(self) -> None:
         """Remove the temporary file."""
@@ -118,6 +117,19 @@ def naming_output(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise EncoError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def flush_folder(folder: Path) -> None:
+    """Wait until the list of the files in a folder is on the disk.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     flush_folder(Path(folder))
+    """
+    with suppress(OSError):  # some file systems cannot flush a folder; the data themselves are safe
+        _flush(folder)
 
 
 def _flush(path: Path) -> None:

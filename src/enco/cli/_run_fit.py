@@ -1,0 +1,248 @@
+"""What `enco fit` does once it knows what it was asked for, in a folder that it has for itself."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from enco.cli._options import load_data
+from enco.cli._signals import held_back
+
+if TYPE_CHECKING:
+    from enco.data import InterventionalData
+    from enco.fitting.checkpoint import Identity
+    from enco.fitting.loop import Discovery
+    from enco.knowledge import Knowledge
+    from enco.result import Result
+    from enco.settings import Settings
+
+__all__ = ["Request", "run_fit"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What `enco fit` was asked for."""
+
+    data: Path
+    out: Path
+    settings: Settings
+    target_column: str = "perturbation"
+    control: list[str] | None = None
+    separator: str = "+"
+    seed: int = 0
+    threads: int | None = None
+    knowledge: Path | None = None
+    resume: bool = False
+    force: bool = False
+    report: bool = False
+    bootstrap: int = 0
+    as_json: bool = False
+
+    def load_data(self) -> InterventionalData:
+        """Read the data file."""
+        return load_data(self.data, self.target_column, self.control, self.separator)
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """What determines a fit, read from the files."""
+
+    data: InterventionalData
+    knowledge: Knowledge | None
+    identity: Identity
+    n_jobs: int
+
+
+def run_fit(request: Request) -> None:
+    """Do what was asked for, in a folder whose lock the caller holds."""
+    from enco._result_folder import recover
+    from enco.cli._folder import check_folder, finished_result
+
+    recover(request.out)
+    check_folder(request.out, resume=request.resume, force=request.force, report=request.report)
+    problem = _read(request)
+    finished = finished_result(request.out, problem.identity) if request.resume else None
+    if finished is None:
+        _fit_anew(request, problem)
+    else:
+        _add_to(finished, request, problem)
+
+
+def _read(request: Request) -> _Problem:
+    from enco._threads import count_threads
+    from enco.fitting.checkpoint import Identity
+    from enco.knowledge import Knowledge
+
+    data = request.load_data()
+    known = None if request.knowledge is None else Knowledge.from_toml(request.knowledge)
+    identity = Identity.of(data, request.settings, knowledge=known, seed=request.seed)
+    return _Problem(data, known, identity, count_threads(request.threads))
+
+
+def _discovery(request: Request, problem: _Problem) -> Discovery:
+    from enco.fitting.loop import Discovery
+
+    return Discovery(
+        problem.data,
+        settings=request.settings,
+        knowledge=problem.knowledge,
+        seed=request.seed,
+        n_jobs=problem.n_jobs,
+    )
+
+
+def _fit_anew(request: Request, problem: _Problem) -> None:
+    """Fit from the beginning, or from a checkpoint; the result replaces what was in the folder."""
+    from enco._memory import peak_memory
+    from enco._result_folder import CHECKPOINT, NETWORKS, replacing
+    from enco.cli._outcome import print_json, report_result
+    from enco.fitting.networks import write_networks
+
+    out = request.out
+    discovery = _discovery(request, problem)
+    if not request.as_json:
+        _show_plan(discovery, problem.data, problem.n_jobs)
+    result = _run(discovery, problem, out, resume=request.resume)
+    with replacing(out) as new:
+        result.save(new)
+        write_networks(new / NETWORKS, discovery.model)
+        if request.report:
+            _write_page(result, problem.data, new)
+    (out / CHECKPOINT).unlink(missing_ok=True)
+    if request.bootstrap:
+        _add_refits((discovery, result), request, problem)
+    if request.as_json:
+        print_json(result, out, peak_memory())
+        return
+    report_result(result, out, page=request.report)
+    if request.bootstrap:
+        _report_refits(out)
+
+
+def _add_to(result: Result, request: Request, problem: _Problem) -> None:
+    """Add to a finished fit what was asked for and is not there yet; the fit itself is not repeated."""
+    from enco._result_folder import NETWORKS, PAGE
+    from enco.cli._folder import drop_checkpoint
+    from enco.cli._outcome import print_json
+    from enco.fitting.networks import read_networks
+
+    out = request.out
+    drop_checkpoint(out, problem.identity)  # left by a process that was killed in its last moment
+    if request.report and not (out / PAGE).exists():
+        _write_page(result, problem.data, out)
+    incomplete = _count_refits(out) < request.bootstrap
+    if incomplete:
+        discovery = _discovery(request, problem)
+        read_networks(out / NETWORKS, discovery.model)
+        _add_refits((discovery, result), request, problem)
+    if request.as_json:
+        print_json(result, out, None)
+    elif incomplete:
+        typer.echo(f"{out} holds a finished fit: only the missing refits were made")
+        _report_refits(out)
+    else:
+        typer.echo(f"{out} holds a finished fit: there is nothing to resume")
+
+
+def _run(discovery: Discovery, problem: _Problem, out: Path, *, resume: bool) -> Result:
+    """Run a fit to its end with a checkpoint after every epoch; its seconds exclude interruptions."""
+    from enco._result_folder import CHECKPOINT
+    from enco.cli._progress import watch
+    from enco.fitting.checkpoint import read_checkpoint, write_checkpoint
+    from enco.result import Result
+
+    before, identity = 0.0, problem.identity
+    if resume and (out / CHECKPOINT).exists():
+        before = read_checkpoint(out / CHECKPOINT, discovery, identity=identity)
+    elif resume:
+        typer.echo(f"there is nothing to resume in {out}: starting from the beginning", err=True)
+    started = time.perf_counter()
+
+    def seconds() -> float:
+        return before + time.perf_counter() - started
+
+    def save() -> None:
+        with held_back():
+            write_checkpoint(out / CHECKPOINT, discovery, identity=identity, seconds=seconds())
+
+    try:
+        save()
+        with watch(discovery.epoch, discovery.settings.max_epochs) as watcher:
+
+            def on_epoch(fit: Discovery) -> None:
+                save()
+                watcher.on_epoch(fit)
+
+            discovery.run(on_epoch, watcher.on_progress)
+            result = Result.from_discovery(
+                discovery,
+                problem.data,
+                seconds=seconds(),
+                seed=identity.seed,
+                knowledge=problem.knowledge,
+                on_progress=watcher.on_progress,
+            )
+            return replace(result, data_digest=identity.data)
+    except KeyboardInterrupt:
+        typer.echo(
+            f"stopped after epoch {discovery.epoch}; the same command with --resume (and without --force) continues",
+            err=True,
+        )
+        raise
+
+
+def _show_plan(discovery: Discovery, data: InterventionalData, n_jobs: int) -> None:
+    from enco._units import in_bytes, in_time
+    from enco.cli._cost import seconds_of
+    from enco.fitting.memory import needed_memory
+
+    n_regimes = len(data.interventional)
+    pairs = discovery.candidates
+    memory = needed_memory(data, pairs, discovery.settings, n_jobs)
+    typer.echo(
+        f"data    {data.n_variables} variables, {data.n_rows:,} rows: {data.observational.n_rows:,} observational, "
+        f"{n_regimes} intervention regime{'s' if n_regimes != 1 else ''}"
+    )
+    chosen = "screened by tests of dependence" if discovery.screening else "all that knowledge leaves open"
+    typer.echo(f"pairs   {pairs.n_pairs:,} of {data.n_variables * (data.n_variables - 1):,}, {chosen}")
+    typer.echo(
+        f"cost    about {in_time(seconds_of(discovery, data, n_jobs))} on {n_jobs} thread{'s' if n_jobs != 1 else ''} "
+        f"(less if the graph settles before epoch {discovery.settings.max_epochs}) and {in_bytes(memory)} of memory"
+    )
+
+
+def _write_page(result: Result, data: InterventionalData, out: Path) -> None:
+    from enco._result_folder import PAGE
+    from enco.report import write_report
+
+    write_report(out / PAGE, result, data=data, overwrite=True, follow_links=False)
+
+
+def _count_refits(out: Path) -> int:
+    from enco._result_folder import STABILITY
+    from enco.stability import Stability
+
+    return Stability.load(out).n_resamples if (out / STABILITY).exists() else 0
+
+
+def _add_refits(fit: tuple[Discovery, Result], request: Request, problem: _Problem) -> None:
+    from enco.cli._stability import add_stability
+
+    try:
+        add_stability(fit, problem.data, request.out, problem.knowledge, problem.n_jobs, request.bootstrap)
+    except KeyboardInterrupt:
+        typer.echo(
+            "the graph is saved; the same command with --resume (and without --force) makes the refits", err=True
+        )
+        raise
+
+
+def _report_refits(out: Path) -> None:
+    from enco.cli._stability import report_stability
+    from enco.stability import Stability
+
+    report_stability(Stability.load(out), out)

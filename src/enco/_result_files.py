@@ -20,7 +20,7 @@ from enco.io._cells import table_as_csv
 from enco.io._lock import locked
 from enco.io._paths import existing_file
 
-__all__ = ["check_graph", "read_folder", "write_folder"]
+__all__ = ["read_folder", "write_folder"]
 
 
 def write_folder(
@@ -107,45 +107,3 @@ def read_folder(
     except ValueError as error:  # of which pandas' own errors are a kind
         raise FileFormatError(f"{table}: this is not a table ({' '.join(str(error).split())[:200]})") from error
     return graph, history, parameters
-
-
-def check_graph(folder: str | os.PathLike[str], graph: dict[str, Any]) -> None:
-    """Refuse a `graph.json` whose names, order or report are not what a result consists of.
-
-    Examples
-    --------
-    >>> check_graph("out", {"variables": ["A"], "order": ["B"], "order_report": {"removed": []}})
-    Traceback (most recent call last):
-        ...
-    enco.errors.FileFormatError: out/graph.json: 'order' must list every variable once
-    """
-    source = Path(folder) / GRAPH
-    names, order, report = (graph[key] for key in ("variables", "order", "order_report"))
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-        raise FileFormatError(f"{source}: 'variables' must be a list of different names")
-    if not isinstance(order, list) or sorted(map(str, order)) != sorted(names):
-        raise FileFormatError(f"{source}: 'order' must list every variable once")
-    if not isinstance(report, dict) or not isinstance(report.get("removed"), list):
-        raise FileFormatError(f"{source}: 'order_report' must be an object with the list 'removed'")
-    fine = {
-        "variables": len(names) > 0,
-        "order_report": _is_report(report, set(names)),
-        "settings": isinstance(graph.get("settings", {}), dict),
-        "knowledge": isinstance(graph.get("knowledge", {}), dict),
-        "seconds": isinstance(graph.get("seconds", 0.0), int | float),
-    }
-    wrong = [key for key, right in fine.items() if not right]
-    if wrong:
-        raise FileFormatError(f"{source}: {wrong[0]!r} is not what Result.save writes; fit again")
-
-
-def _is_report(report: dict[str, Any], variables: set[str]) -> bool:
-    if not isinstance(report.get("gap", 0.0), int | float):
-        return False
-    steps = report.get("refined", [])
-    return isinstance(steps, list) and all(
-        isinstance(step, dict)
-        and {step.get("cause"), step.get("effect")} <= variables
-        and step.get("move") in ("add", "delete", "reverse")
-        for step in steps
-    )

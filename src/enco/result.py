@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
 from typing import Any
 
 import networkx as nx
@@ -14,7 +15,9 @@ from scipy.special import expit, logit
 
 from enco._evidence import Evidence
 from enco._ordering import mirrored, report_of_moves, report_of_order, with_firm_requirements
-from enco._result_files import check_graph, read_folder, write_folder
+from enco._result_checks import check_graph, check_history, check_parameters
+from enco._result_files import read_folder, write_folder
+from enco._result_folder import GRAPH, HISTORY, PARAMETERS, result_in
 from enco._version import __version__
 from enco.data import InterventionalData
 from enco.errors import FileFormatError, SettingsError
@@ -456,7 +459,10 @@ class Result:
         enco.errors.FileFormatError: nowhere: there is no such folder
         """
         content, history, arrays = read_folder(folder, _GRAPH_KEYS, _ARRAYS, optional=(*_LATENT, _EPOCHS))
-        check_graph(folder, content)
+        place = result_in(Path(folder))
+        check_graph(place / GRAPH, content, latent=any(name in arrays for name in _LATENT))
+        check_history(place / HISTORY, history)
+        check_parameters(place / PARAMETERS, arrays)
         n = len(content["variables"])
         for key in ("adjacency", "adjacency_raw"):
             arrays[key] = _binary(content[key])
@@ -498,7 +504,7 @@ class Result:
 def _binary(rows: Any) -> Edges:
     try:
         matrix = np.array(rows)
-    except ValueError:  # rows of unequal length
+    except (ValueError, RecursionError):  # rows of unequal length
         return np.zeros(0, np.uint8)
     return (
         matrix.astype(np.uint8) if matrix.dtype.kind == "i" and np.isin(matrix, (0, 1)).all() else np.zeros(0, np.uint8)

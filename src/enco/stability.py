@@ -25,6 +25,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from enco._result_checks import is_number, is_whole, names_in, shares_in
 from enco._result_folder import STABILITY, STABILITY_TABLE, result_in
 from enco._threads import count_threads, run_threads
 from enco._version import __version__
@@ -174,10 +175,10 @@ class Stability:
         try:
             content = json.loads(source.read_text(encoding="utf-8"))
             loaded = cls(
-                variables=tuple(content["variables"]),
-                frequency=np.array(content["frequency"], np.float64),
-                adjacency=np.array(content["adjacency"], np.uint8),
-                consensus=np.array(content["consensus"], np.uint8),
+                variables=names_in(content["variables"]) or (),
+                frequency=_shares(content["frequency"]),
+                adjacency=_binary(content["adjacency"]),
+                consensus=_binary(content["consensus"]),
                 **{name: content[name] for name in ("n_resamples", "share", "seed", "seconds", "version")},
             )
         except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
@@ -186,6 +187,17 @@ class Stability:
         n = len(loaded.variables)
         if any(matrix.shape != (n, n) for matrix in (loaded.frequency, loaded.adjacency, loaded.consensus)):
             raise FileFormatError(f"{source}: every matrix must have one row and column per variable ({n})")
+        fine = {
+            "variables": n > 0,
+            "n_resamples": is_whole(loaded.n_resamples, 1) and is_number(loaded.n_resamples),
+            "share": is_number(loaded.share) and 0 < loaded.share < 1,
+            "seed": is_whole(loaded.seed),
+            "seconds": is_number(loaded.seconds, 0.0),
+            "version": isinstance(loaded.version, str),
+        }
+        wrong = [key for key, right in fine.items() if not right]
+        if wrong:
+            raise FileFormatError(f"{source}: {wrong[0]!r} is not what Stability.save writes; make the refits again")
         return loaded
 
     def __repr__(self) -> str:
@@ -390,6 +402,20 @@ def _check(n_resamples: Any, share: Any, seed: Any) -> None:
             raise SettingsError(f"the {what} must be a whole number from {least}, got {value!r}")
     if isinstance(share, bool) or not isinstance(share, Real) or not 0 < float(share) < 1:
         raise SettingsError(f"the share of rows in a resample must lie between 0 and 1, got {share!r}")
+
+
+def _shares(rows: Any) -> Floats:
+    matrix = shares_in(rows)
+    if matrix is None:
+        raise ValueError("the frequencies hold something else than numbers from 0 to 1")
+    return matrix
+
+
+def _binary(rows: Any) -> Edges:
+    matrix = np.array(rows)
+    if matrix.dtype.kind not in "iu" or not np.isin(matrix, (0, 1)).all():
+        raise ValueError("a graph holds something else than 0 and 1")
+    return matrix.astype(np.uint8)
 
 
 def _check_earlier(earlier: Stability, full: Result, *, share: float, seed: int) -> None:

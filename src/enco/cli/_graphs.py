@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from enco._result_checks import shares_in
 from enco._result_folder import GRAPH, result_in
 from enco.errors import FileFormatError
 from enco.io import read_graph
@@ -98,13 +99,10 @@ def _in_order(graph: GraphFile, names: tuple[str, ...]) -> GraphFile:
 def _probabilities(value: Any, graph: GraphFile) -> NDArray[np.float64] | None:
     if value is None:
         return None
-    try:
-        probabilities = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        probabilities = np.empty(0)
-    if probabilities.shape != graph.adjacency.shape:
+    probabilities = shares_in(value)
+    if probabilities is None or probabilities.shape != graph.adjacency.shape:
         raise FileFormatError(
-            f"{graph.path}: 'edge_probability' must be a matrix of numbers of the shape of 'adjacency'"
+            f"{graph.path}: 'edge_probability' must be a matrix of numbers from 0 to 1 of the shape of 'adjacency'"
         )
     return probabilities
 

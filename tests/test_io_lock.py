@@ -169,4 +169,4 @@ def test_never_two_at_once(tmp_path, way):
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(4)]
     results = [process.communicate(timeout=60) for process in processes]
     assert [process.returncode for process in processes] == [0] * 4, results
-    assert all(int(entered) > 0 for entered, _ in results)
+    assert sum(int(entered) for entered, _ in results) > 10

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import secrets
 import socket
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -67,12 +68,22 @@ def locked(folder: str | os.PathLike[str]) -> Iterator[None]:
 def _acquire(folder: Path) -> Callable[[], None]:
     for _ in range(_ATTEMPTS):
         with naming_output(folder):
-            folder.mkdir(parents=True, exist_ok=True)
+            _create(folder)
         with suppress(FileNotFoundError), naming_lock(folder):
             release = _try_to_lock(folder)
             if release is not None:
                 return release
     raise EncoError(f"cannot write to {folder}: other processes create and remove {LOCK} in it all the time")
+
+
+def _create(folder: Path) -> None:
+    """Create a folder; if another process removes it at the same moment, the caller notices and tries again."""
+    with suppress(FileNotFoundError):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except FileExistsError:  # a file, or a folder that went before it could be looked at
+            if not stat.S_ISDIR(os.stat(folder).st_mode):
+                raise
 
 
 @contextmanager

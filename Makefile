@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test coverage lint types layers browser bench packages reference docs clean
+.PHONY: demo test coverage lint types layers browser robust bench packages reference docs clean
 
 demo: $(VENV)/.core  ## install and run a real example end to end
 	$(BIN)/enco demo --out demo
@@ -30,6 +30,9 @@ browser: $(VENV)/.dev  ## the report page in a real browser; Debian: apt-get ins
 		{ echo "make browser needs chromium and chromedriver (Debian: apt-get install chromium chromium-driver)"; exit 2; }
 	$(PIP) -e '.[browser]'
 	$(BIN)/python -m pytest -m browser tests/report
+
+robust: $(VENV)/.core  ## which graphs change with rounding, with the order of the rows, with the seed; ten minutes
+	$(BIN)/enco bench robustness
 
 bench: $(VENV)/.core  ## what is missing of two tables of docs/benchmarks.md, and the page itself
 	$(BIN)/enco bench run table1 --methods enco --graphs 10

@@ -20,6 +20,7 @@ Map of the modules:
 `gradient_variance`           the paper's Figure 2: noise of the three gradient estimators at equal cost
 `figures`                     that, drawn
 `speed`, `metering`           what a fit does per second, and how near that is to what the machine can do
+`robustness`                  which graphs change with rounding, the order of the rows, the seed
 `warmup`, `machine`           compilation apart from the rest; what the figures were measured on
 ============================  ==========================================================================
 

@@ -38,6 +38,7 @@ def start(context: typer.Context) -> None:
       enco bench table table1
       enco bench plot table1 --out table1.png
       enco bench speed
+      enco bench robustness
       enco bench gradient-variance --out variance.png
     """  # noqa: D301 - a real backspace keeps the lines of the paragraph apart
     if context.invoked_subcommand is None:
@@ -174,6 +175,33 @@ def confounder_scores(
     )
     draw_scores(scores_over_epochs(problem, settings, n_jobs=threads), out, settings, overwrite=force)
     typer.echo(f"figure  {out}")
+
+
+@bench.command()
+def robustness(
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes at a time, of one thread each.")] = 2,
+) -> None:
+    """Count the graphs that change with rounding, the order of rows or columns, or the seed.
+
+    Fits small problems of all kinds again and again: with rows or columns in another order, with values that differ by
+    rounding, as another processor would compute (OPENBLAS_CORETYPE, NUMBA_CPU_NAME), and with other seeds. Prints
+    Markdown tables. Takes about ten minutes on two cores.
+
+    \b
+    For example:
+      enco bench robustness
+    """  # noqa: D301
+    from enco.bench.machine import machine
+    from enco.bench.robustness import measure_robustness, robustness_table, variations
+    from enco.bench.robustness_cases import cases
+    from enco.cli._bench_progress import watch_share
+
+    with watch_share("fits") as on_progress:
+        report = measure_robustness(
+            cases(), variations(), n_jobs=jobs, on_fit=lambda done, total: on_progress(done / total)
+        )
+    typer.echo(robustness_table(report))
+    typer.echo(f"\nprocessor: {machine()['cpu']}")
 
 
 def _warm_up(problem: Problem, settings: Settings, threads: int) -> float:

@@ -118,3 +118,12 @@ def test_bad_npz_graphs(tmp_path: Path) -> None:
         read_graph(tmp_path / "c.npz")
     with pytest.raises(FileFormatError, match="there is no such file"):
         read_graph(tmp_path / "d.npz")
+
+
+def test_names_that_a_spreadsheet_would_run_come_back_as_they_were(tmp_path):
+    """`edges.csv` has an apostrophe in front of them."""
+    file = tmp_path / "edges.csv"
+    file.write_text("cause,effect\n'=1+1,gene\ngene,''quoted'\n")
+    names, adjacency = read_graph(file, names=["=1+1", "gene", "'quoted'"])
+    assert list(names) == ["=1+1", "gene", "'quoted'"]
+    assert adjacency.astype(int).tolist() == [[0, 1, 0], [0, 0, 1], [0, 0, 0]]

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from enco.errors import FileFormatError, GraphError
 from enco.io._archive import Archive
+from enco.io._cells import from_plain_text
 from enco.io._paths import existing_file
 
 __all__ = ["read_graph"]
@@ -97,7 +98,7 @@ def _from_json(source: Path) -> _Found:
 def _from_csv(source: Path) -> _Found:
     try:
         with source.open(newline="", encoding="utf-8-sig") as file:
-            rows = [row for row in csv.reader(file, strict=True) if row]
+            rows = [[from_plain_text(cell) for cell in row] for row in csv.reader(file, strict=True) if row]
     except (UnicodeDecodeError, csv.Error) as error:
         raise FileFormatError(f"{source}: this is not a readable CSV file ({error})") from error
     if not rows:

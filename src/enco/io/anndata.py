@@ -38,6 +38,7 @@ __all__ = ["anndata_from_data", "data_from_anndata", "read_h5ad", "write_h5ad"]
 _KEY = "enco"
 _PROBE_SECONDS, _PROBE_BYTES_PER_SECOND = 15.0, 1e7  # far more than reading the texts of an intact file takes
 _LARGEST_RATIO = 1_100  # deflate cannot shrink anything by more than a factor of about 1,032
+_DENSE_BYTES = 8  # of a value of sparse data: in its column, and in the rows of all columns
 _SMALL_BYTES = 1 << 26  # an array may claim so much in any file
 
 
@@ -224,7 +225,15 @@ def _matrix(adata: Any, layer: str | None) -> Any:
     matrix = adata.X if layer is None else adata.layers[layer]
     if matrix is None:
         raise DataError("the object has no matrix X: pass layer=")
-    return matrix.tocsc() if sparse.issparse(matrix) else np.asarray(matrix)
+    if not sparse.issparse(matrix):
+        return np.asarray(matrix)
+    lacking = shortage(_DENSE_BYTES * matrix.shape[0] * matrix.shape[1])
+    if lacking is not None:
+        raise DataError(
+            f"{matrix.shape[0]:,} cells of {matrix.shape[1]:,} variables, no longer sparse, {lacking}: choose some of "
+            "the cells or variables first"
+        )
+    return matrix.tocsc()
 
 
 def _columns(matrix: Any, variables: Sequence[Variable] | None) -> Iterator[Cells]:

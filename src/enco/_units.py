@@ -1,6 +1,8 @@
-"""Bytes and seconds for people."""
+"""Bytes, seconds and long values for people."""
 
-__all__ = ["in_bytes", "in_time"]
+__all__ = ["in_bytes", "in_short", "in_time"]
+
+LONGEST = 60  # characters
 
 
 def in_bytes(number: int) -> str:
@@ -27,3 +29,20 @@ def in_time(seconds: float) -> str:
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def in_short(value: object) -> str:
+    """Write any value for people, a very long one only in part.
+
+    Examples
+    --------
+    >>> in_short("abc"), in_short(10**100)[:10], len(in_short(10**100))
+    ("'abc'", '1000000000', 80)
+    >>> in_short(10**5000)
+    'a number of thousands of digits'
+    """
+    try:
+        text = repr(value)
+    except ValueError:  # which Python does not write
+        return "a number of thousands of digits"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({len(text)} characters)"

@@ -5,6 +5,7 @@ from math import isfinite
 from numbers import Integral, Real
 from typing import Any, Literal, get_args
 
+from enco._units import in_short
 from enco.errors import SettingsError
 
 __all__ = ["LARGEST", "CandidateRule", "DensityName", "EngineName", "EstimatorName", "Settings", "check_setting"]
@@ -14,7 +15,6 @@ EngineName = Literal["auto", "fused", "torch"]
 DensityName = Literal["gaussian", "dsf", "spline"]
 CandidateRule = Literal["auto", "all", "screen"]
 
-LONGEST_SHOWN = 60  # characters of a value in a message
 LARGEST = 2**31 - 1
 """Of any number: no sensible one is larger, and kernels and array shapes overflow not far beyond."""
 
@@ -114,7 +114,7 @@ class Settings:
             try:
                 values[name] = _parsed(types[name], text)
             except ValueError:
-                raise SettingsError(f"setting {name} must be {_words(types[name])}, got {_shown(text)}") from None
+                raise SettingsError(f"setting {name} must be {_words(types[name])}, got {in_short(text)}") from None
         return cls(**values)
 
 
@@ -156,7 +156,7 @@ def check_setting(name: str, kind: Any, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, accepted):
         raise SettingsError(f"setting {name} must be {_words(kind)}, got {value!r}")
     if number > LARGEST or number < -LARGEST:
-        raise SettingsError(f"setting {name} must be at most {LARGEST:,}, got {_shown(value)}")
+        raise SettingsError(f"setting {name} must be at most {LARGEST:,}, got {in_short(value)}")
     if not isfinite(value):
         raise SettingsError(f"setting {name} must be {_words(kind)}, got {value!r}")
     if name in _AT_LEAST_ZERO and number < 0:
@@ -175,15 +175,6 @@ def _parsed(kind: Any, text: str) -> Any:
             raise ValueError(text)
         return text.lower() == "true"
     return kind(text) if isinstance(kind, type) else text
-
-
-def _shown(value: object) -> str:
-    """Show a value; a very long one only in part."""
-    try:
-        text = repr(value)
-    except ValueError:  # a whole number of thousands of digits, which Python does not write
-        return "a number of thousands of digits"
-    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}... ({len(text)} characters)"
 
 
 def _words(kind: Any) -> str:

@@ -79,7 +79,9 @@ class Record:
             notation = Notation(
                 raw["target"], None if control is None else tuple(map(str, control)), str(raw["separator"])
             )
-            return cls(variables_from_json(raw["variables"]), notation, int(raw["rows"]))
+            if type(raw["rows"]) is not int:
+                raise ValueError(f"'rows' is {raw['rows']!r}")
+            return cls(variables_from_json(raw["variables"]), notation, raw["rows"])
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise FileFormatError(
                 f"{source}: the record of kinds and levels is damaged ({error}); remove it"

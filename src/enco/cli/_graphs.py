@@ -99,9 +99,9 @@ def _probabilities(value: Any, graph: GraphFile) -> NDArray[np.float64] | None:
         return None
     try:
         probabilities = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         probabilities = np.empty(0)
-    if probabilities.shape != graph.adjacency.shape:
+    if probabilities.shape != graph.adjacency.shape or np.isinf(probabilities).any():
         raise FileFormatError(
             f"{graph.path}: 'edge_probability' must be a matrix of numbers of the shape of 'adjacency'"
         )

@@ -24,7 +24,7 @@ def count_threads(n_jobs: int | None) -> int:
     >>> count_threads(10**6)
     Traceback (most recent call last):
         ...
-    enco.errors.SettingsError: the number of threads can be at most 1,024; got 1000000
+    enco.errors.SettingsError: the number of threads can be at most 1,024; got 1,000,000
     """
     whole = type(n_jobs) is int  # not a truth value
     if n_jobs is not None and (n_jobs == 0 or not whole):

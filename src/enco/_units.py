@@ -10,9 +10,11 @@ def in_bytes(number: int) -> str:
 
     Examples
     --------
-    >>> in_bytes(312_345_678), in_bytes(12_345_678_901)
-    ('312 MB', '12.3 GB')
+    >>> in_bytes(312_345_678), in_bytes(12_345_678_901), in_bytes(10**400)
+    ('312 MB', '12.3 GB', 'more than 10^12 GB')
     """
+    if number > 10**21:  # a float may not hold it
+        return "more than 10^12 GB"
     return f"{number / 1e9:.1f} GB" if number >= 1e9 else f"{number / 1e6:.0f} MB"
 
 
@@ -36,13 +38,13 @@ def in_short(value: object) -> str:
 
     Examples
     --------
-    >>> in_short("abc"), in_short(10**100)[:10], len(in_short(10**100))
-    ("'abc'", '1000000000', 80)
+    >>> in_short("abc"), in_short(12345), in_short("a" * 100)[-25:]
+    ("'abc'", '12,345', 'aaaaa... (102 characters)')
     >>> in_short(10**5000)
     'a number of thousands of digits'
     """
     try:
-        text = repr(value)
+        text = f"{value:,}" if type(value) is int else repr(value)
     except ValueError:  # which Python does not write
         return "a number of thousands of digits"
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({len(text)} characters)"

@@ -28,6 +28,7 @@ from enco.data import InterventionalData
 from enco.errors import DataError, FileFormatError, MissingPackageError
 from enco.io._atomic import atomic_file
 from enco.io._build import build
+from enco.io._disk import check_disk
 from enco.io._encode import Cells, as_categorical
 from enco.io._paths import existing_file, naming_file
 from enco.io._record import DEFAULT_SEPARATOR, DEFAULT_TARGET, Notation, Record
@@ -180,6 +181,7 @@ def write_h5ad(
     ...     read_h5ad(f"{folder}/a.h5ad").kinds
     ('categorical', 'categorical')
     """
+    check_disk(path, 4 * data.n_rows * data.n_variables, f"{data.n_rows:,} rows of {data.n_variables:,} variables")
     adata = anndata_from_data(data, target, control=control, separator=separator)
     with atomic_file(path, overwrite=overwrite) as temporary:
         adata.write_h5ad(temporary)

@@ -19,10 +19,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from enco._checks import check_names
+from enco._memory import shortage
 from enco._variables import Kind, Level, Variable
 from enco.data import InterventionalData
-from enco.errors import DataError, FileFormatError
+from enco.errors import DataError, EncoError, FileFormatError
 from enco.io._atomic import atomic_file
+from enco.io._disk import check_disk
 from enco.io._encode import as_categorical
 from enco.io._paths import existing_file, naming_file
 from enco.io._record import DEFAULT_SEPARATOR, DEFAULT_TARGET, Notation, Record
@@ -32,6 +34,7 @@ __all__ = ["read_csv", "write_csv"]
 
 _MARK = b"#enco:"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_NUMBER_BYTES = 70  # of a number that has become a text
 _MISSING = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-nan", "-NaN", "NULL", "null"]
 
 
@@ -112,6 +115,7 @@ def write_csv(
     ...     print(Path(folder, "a.csv").read_text().splitlines()[1:])
     ['X1,X2,perturbation', '1,0,control', '0,1,control']
     """
+    _check_room(data, path)
     frame = frame_from_data(data, target, control=control, separator=separator)
     for variable in data.variables:
         if variable.levels is None:
@@ -120,6 +124,16 @@ def write_csv(
     with atomic_file(path, overwrite=overwrite) as temporary, temporary.open("wb") as file:
         file.write(_MARK + b" " + record.to_json().encode() + b"\n")
         frame.to_csv(file, index=False, lineterminator=_line_end(data, target, control), encoding="utf-8")
+
+
+def _check_room(data: InterventionalData, path: str | os.PathLike[str]) -> None:
+    """Refuse a table for which there is no room on disk, or in memory, where all its numbers become texts first."""
+    continuous = sum(variable.levels is None for variable in data.variables)
+    lacking = shortage(_NUMBER_BYTES * continuous * data.n_rows)
+    if lacking is not None:
+        raise EncoError(f"cannot write {path}: {data.n_rows:,} rows of text {lacking}: write an .npz or .parquet file")
+    cells = f"{data.n_rows:,} rows of {data.n_variables:,} variables"
+    check_disk(path, data.n_rows * (10 * continuous + 2 * (data.n_variables - continuous)), cells)
 
 
 def _decimals(values: NDArray[np.float32]) -> NDArray[Any]:

@@ -23,13 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enco.errors import FileFormatError, GraphError
+from enco.graphs.dag import MOST_VARIABLES
 from enco.io._archive import Archive
 from enco.io._paths import existing_file
 
 __all__ = ["read_graph"]
-
-MOST_VARIABLES = 1 << 15
-"""Of a graph: a matrix of truth values takes 1 GiB then."""
 
 
 def read_graph(

@@ -177,7 +177,7 @@ def read_checkpoint(path: str | os.PathLike[str], discovery: Discovery, *, ident
         discovery.restore(state)
         _log.info("continuing from %s, after epoch %d", source, discovery.epoch)
         return float(seconds)
-    except (TypeError, ValueError, KeyError) as error:  # texts that do not hold what they should
+    except (TypeError, ValueError, KeyError, OverflowError) as error:  # texts that do not hold what they should
         raise FileFormatError(f"{source}: this checkpoint is damaged ({error}): start anew") from error
 
 

@@ -35,6 +35,7 @@ __all__ = ["read_csv", "write_csv"]
 _MARK = b"#enco:"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _NUMBER_BYTES = 70  # of a number that has become a text
+_LONGEST_LINE = 1 << 20  # that is looked at
 _MISSING = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-nan", "-NaN", "NULL", "null"]
 
 
@@ -179,7 +180,14 @@ def _parse(file: IO[bytes], source: Path, delimiter: str, **options: Any) -> pd.
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)  # raised when a row has too many cells
             frame: pd.DataFrame = pd.read_csv(
-                file, sep=delimiter, encoding="utf-8", keep_default_na=False, low_memory=False, **options
+                file,
+                sep=delimiter,
+                encoding="utf-8",
+                keep_default_na=False,
+                low_memory=False,
+                # The parser's faster methods may miss the last bit, and lose digits after many zeros.
+                float_precision="round_trip",
+                **options,
             )
             return frame
     except pd.errors.EmptyDataError:
@@ -215,7 +223,20 @@ def _parse_plain(
     # Words such as NA are missing values in a variable, but may well be the name of a target or a control.
     missing = {name: _MISSING for name in names if name != target}
     types = {target: str} if target in names else {}
+    _refuse_cut_line(file, source, len(names), delimiter)
     return _parse(file, source, delimiter, header=0, names=list(names), index_col=False, na_values=missing, dtype=types)
+
+
+def _refuse_cut_line(file: IO[bytes], source: Path, cells: int, delimiter: str) -> None:
+    """Refuse a file that ends within a line: if that lacks its targets only, it would read as one without any."""
+    start = file.tell()
+    file.seek(max(start, source.stat().st_size - _LONGEST_LINE))
+    _, newline, last = file.read().rpartition(b"\n")
+    file.seek(start)
+    if newline and last.strip() and b'"' not in last and last.count(delimiter.encode()) + 1 < cells:
+        raise FileFormatError(
+            f"{source}: the last line is cut off, it has fewer cells than the header; copy the file again, or end it"
+        )
 
 
 def _parse_recorded(
@@ -234,8 +255,7 @@ def _parse_recorded(
     types = {variable.name: np.float64 if variable.levels is None else str for variable in record.variables}
     options = {"header": 0, "names": list(names), "index_col": False, "na_filter": False}
     try:
-        exact = "round_trip"  # the parser's faster methods may miss the last bit
-        frame = _parse(file, source, delimiter, dtype=defaultdict(lambda: str, types), float_precision=exact, **options)
+        frame = _parse(file, source, delimiter, dtype=defaultdict(lambda: str, types), **options)
     except FileFormatError:
         raise
     except ValueError:  # some cell is no number; read as text, the column and the row can be named

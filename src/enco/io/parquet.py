@@ -59,7 +59,7 @@ def read_parquet(
     levels = None
     text = (table.schema.metadata or {}).get(_KEY)
     if text is not None:
-        record = Record.from_json(text.decode("utf-8", "replace"), str(source))
+        record = Record.from_json(text, str(source))
         if table.num_rows != record.rows or table.column_names != [
             *(variable.name for variable in record.variables),
             record.notation.target,

@@ -11,10 +11,10 @@ def in_bytes(number: int) -> str:
     Examples
     --------
     >>> in_bytes(312_345_678), in_bytes(12_345_678_901), in_bytes(10**400)
-    ('312 MB', '12.3 GB', 'more than 10^12 GB')
+    ('312 MB', '12.3 GB', '10^12 GB or more')
     """
     if number > 10**21:  # a float may not hold it
-        return "more than 10^12 GB"
+        return "10^12 GB or more"
     return f"{number / 1e9:.1f} GB" if number >= 1e9 else f"{number / 1e6:.0f} MB"
 
 

@@ -48,7 +48,7 @@ def eight_gigabytes(monkeypatch):
     ],
 )
 def test_a_setting_that_is_too_large_is_blamed(data, settings, blamed):
-    words = rf"needs about [\d.]+ GB of memory and 8\.0 GB are free: .* with the setting {blamed} "
+    words = rf"needs about [\d.^]+ GB (or more )?of memory and 8\.0 GB are free: .* with the setting {blamed} "
     with pytest.raises(SettingsError, match=words):
         Discovery(data, settings=Settings(**settings))
 

@@ -3,54 +3,48 @@
     python tests/fuzz_worker.py FIRST COUNT [FORMAT ...]
 
 For every format a valid file is made, damaged in a way that the number of the trial decides, and handed to the package
-as a user would. Only two outcomes are right: it is accepted, or refused with an error of this package. Everything else
-(another exception, a warning, more than `MOST_SECONDS`) is a finding. A JSON report, with the memory that was needed,
-is printed at the end; if the process dies, the last line it printed names the trial.
+as a user would. Only two outcomes are right: it is refused with an error of this package, or it is accepted and was
+understood as what it says (`fuzz_values.py` reads it by other means). Everything else (another exception, a warning,
+other values, more than `MOST_SECONDS`) is a finding. A JSON report, with the memory that was needed, is printed at the
+end; if the process dies, the last line it printed names the trial.
 """
 
 import contextlib
 import faulthandler
 import io
 import json
-import re
 import resource
 import sys
 import tempfile
 import warnings
-import zipfile
 from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+import enco.io
+import fuzz_values as values
 from enco import simulate
+from enco.bench.records import Store
+from enco.bench.spec import load_spec
+from enco.bench.tables import spec_table
 from enco.cli import main
+from enco.cli._graphs import load_graph, write_graph
 from enco.data import InterventionalData
 from enco.errors import EncoError
 from enco.fitting.checkpoint import Identity, read_checkpoint, write_checkpoint
 from enco.fitting.loop import Discovery
 from enco.io import read_graph, write_data
 from enco.knowledge import Knowledge
+from enco.report import render_report
 from enco.result import Result
 from enco.settings import Settings
+from enco.stability import Stability
+from fuzz_damage import damaged, damaged_archive
 
 MOST_SECONDS = 20
-
-Read = Callable[[Path], object]
-EXTREMES = [
-    b"-1",
-    b"0",
-    b"1e999",
-    b"nan",
-    b"99999999999999999999",
-    b"1e-320",
-    b"",
-    b"\xff\xfe",
-    b"\x00",
-    b"None",
-    b"{}",
-]
-EXTREMES += ['"\N{SNOWMAN}"'.encode(), b'"' * 50, b"[" * 5000, b"," * 200, b"\r", b"\n\n", b"2147483648", b"-0.0"]
 
 BIF = """
 network tiny { property author nobody; }
@@ -66,6 +60,39 @@ tiers = [["A"], ["B", "C"]]
 roots = ["A"]
 leaves = ["C"]
 """
+SPEC = """
+title = "Mine"
+kind = "categorical"
+graphs = 2
+first_seed = 7
+columns = "structure"
+metrics = ["shd", "f1"]
+[problem]
+variables = 4
+edge_probability = 0.25
+categories = 3
+[axes]
+rows = [50, 100]
+structure = ["random"]
+[methods.enco]
+settings = { sparsity = 0.01, max_epochs = 2 }
+"""
+REPORT = {
+    "components": [{"variables": ["X1", "X2"], "method": "exact", "score": 1.5, "gap": 0.0}],
+    "gap": 0.25,
+    "removed": [["X1", "X2"]],
+    "refined": [{"move": "add", "cause": "X1", "effect": "X3", "gain": 3.5}],
+}
+
+
+@dataclass(frozen=True)
+class Format:
+    """A valid file, how to damage it, how a user reads it, and how to tell whether it was understood."""
+
+    path: Path
+    damage: Callable[[bytes, np.random.Generator], bytes]
+    read: Callable[[Path], Any]
+    difference: Callable[[Path, Any], str | None]
 
 
 def mixed_data() -> InterventionalData:
@@ -80,128 +107,199 @@ def small_fit() -> tuple[Discovery, InterventionalData, Identity]:
     return Discovery(data, settings=settings), data, Identity.of(data, settings, seed=0)
 
 
-# ----------------------------------------------------------------------------------------------------------- damage
+def small_stability() -> Stability:
+    matrix = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], np.uint8)
+    return Stability(
+        variables=("X1", "X2", "X3"), frequency=0.75 * matrix, adjacency=matrix, consensus=matrix, n_resamples=4,
+        share=0.5, seed=0, seconds=1.5,
+    )  # fmt: skip
 
 
-def damaged(content: bytes, rng: np.random.Generator) -> bytes:
-    """Change one place, seldom more: a bit, bytes, a piece cut or repeated, a word for another or an extreme one."""
-    for _ in range(int(rng.geometric(0.7))):
-        size = len(content)
-        start, length = int(rng.integers(size + 1)), int(rng.choice([1, 1, 2, 4, 30]))
-        end = min(size, start + length)
-        kind = rng.choice([0, 0, 0, 1, 2, 3, 4, 5, 6, 6, 7, 7])
-        if kind == 0 and size:
-            start = min(start, size - 1)
-            content = content[:start] + bytes([content[start] ^ (1 << int(rng.integers(8)))]) + content[start + 1 :]
-        elif kind == 1:
-            content = content[:start] + rng.bytes(end - start) + content[end:]
-        elif kind == 2:
-            content = content[:start] + content[end:]
-        elif kind == 3:
-            content = content[:end] + content[start:end] * int(rng.integers(1, 30)) + content[end:]
-        elif kind == 4:
-            content = content[:start]
-        elif kind == 5:
-            content = content[:start] + EXTREMES[rng.integers(len(EXTREMES))] + content[start:]
-        else:
-            words = list(re.finditer(rb"[\w.+-]+", content))
-            if words:
-                word = words[rng.integers(len(words))]
-                other = words[rng.integers(len(words))].group() if kind == 6 else EXTREMES[rng.integers(len(EXTREMES))]
-                content = content[: word.start()] + other + content[word.end() :]
-    return content
+# ---------------------------------------------------------------------------------------------------------- reading
 
 
-def damaged_archive(content: bytes, rng: np.random.Generator) -> bytes:
-    """Damage one member of a zip file and pack it again with right checksums; one time in three, the file itself."""
-    if rng.random() < 1 / 3:
-        return damaged(content, rng)
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
-    chosen = sorted(members)[rng.integers(len(members))]
-    if rng.random() < 0.5:  # the header of an array decides its type and shape
-        cut = members[chosen].find(b"\n") + 1
-        members[chosen] = damaged(members[chosen][:cut], rng) + members[chosen][cut:]
-    else:
-        members[chosen] = damaged(members[chosen], rng)
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w") as archive:
-        for name, member in members.items():
-            archive.writestr(name, member)
-    return stream.getvalue()
+def describe(path: Path) -> InterventionalData:
+    """Through the command line, as a user would; return the data that it read."""
+    said, seen, read_data = io.StringIO(), [], enco.io.read_data
 
+    def remember(*arguments: Any, **options: Any) -> InterventionalData:
+        seen.append(read_data(*arguments, **options))
+        return seen[-1]
 
-# ---------------------------------------------------------------------------------------------------------- formats
-
-
-def describe(path: Path) -> None:
-    """Through the command line, as a user would."""
-    said = io.StringIO()
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(said):
-        code = main(["describe", str(path)])
+    enco.io.read_data = remember
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(said):
+            code = main(["describe", str(path)])
+    finally:
+        enco.io.read_data = read_data
     if code == 2 and said.getvalue().startswith("error: ") and said.getvalue().count("\n") == 1:
         if "not enough memory" in said.getvalue():
             raise MemoryError(said.getvalue())
         raise EncoError(said.getvalue())
     if code or said.getvalue():
         raise AssertionError(f"code {code}: {said.getvalue()}")
+    return seen[-1]
 
 
-def read_bif(path: Path) -> None:
-    simulate.from_bif(path).dataset(3, 1, rng=np.random.default_rng(0))
+def read_bif(path: Path) -> simulate.SCM:
+    model = simulate.from_bif(path)
+    model.dataset(3, 1, rng=np.random.default_rng(0))
+    return model
 
 
-def read_toml(path: Path) -> None:
-    Knowledge.from_toml(path).constraints(("A", "B", "C"))
+def read_toml(path: Path) -> Knowledge:
+    knowledge = Knowledge.from_toml(path)
+    knowledge.constraints(("A", "B", "C"))
+    return knowledge
 
 
-def read_state(path: Path) -> None:
+def read_state(path: Path) -> tuple[dict[str, Any], float]:
     discovery, _, identity = small_fit()
-    read_checkpoint(path, discovery, identity=identity)
+    seconds = read_checkpoint(path, discovery, identity=identity)
     discovery.settled()
+    return discovery.state(), seconds
 
 
-def read_result(path: Path) -> None:
+def read_result(path: Path) -> Result:
     """The file is one of a result's folder."""
     result = Result.load(path.parent)
     result.to_networkx()
     repr(result)
+    render_report(result)
+    return result
 
 
-def formats(folder: Path) -> dict[str, tuple[Path, Callable[[bytes, np.random.Generator], bytes], Read]]:
-    """Write a valid file of every format; return where, how to damage it, and how a user reads it."""
-    made: dict[str, tuple[Path, Callable[[bytes, np.random.Generator], bytes], Read]] = {}
+def read_stability(path: Path) -> Stability:
+    found = Stability.load(path.parent)
+    repr(found)
+    found.to_frame()
+    return found
+
+
+def read_spec(path: Path) -> tuple[Any, Any]:
+    spec = load_spec(path)
+    plan = spec.plan(graphs=min(spec.graphs, 3))
+    spec.check(plan)
+    spec_table(spec, plan, Store())
+    return spec, plan
+
+
+def read_records(path: Path) -> dict[str, Any]:
+    store = Store(path)
+    spec = load_spec(path.with_name("spec.toml"))
+    spec_table(spec, spec.plan(), store)
+    return store.records
+
+
+def read_settings(path: Path) -> Settings:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise EncoError("no text") from error  # which a command line cannot have either
+    return Settings.parse(**dict(line.partition("=")[::2] for line in lines if line))
+
+
+# ---------------------------------------------------------------------------------------------------------- formats
+
+
+def formats(folder: Path) -> dict[str, Format]:
+    """Write a valid file of every format."""
+    made: dict[str, Format] = {}
     data = mixed_data()
     for suffix in ("csv", "npz", "parquet", "h5ad"):
         path = folder / f"data.{suffix}"
         write_data(data, path)
-        made[suffix] = path, damaged_archive if suffix == "npz" else damaged, describe
-    for name, text, read in (("net.bif", BIF, read_bif), ("known.toml", TOML, read_toml)):
-        (folder / name).write_text(text)
-        made[name.partition(".")[2]] = folder / name, damaged, read
+        damage = damaged_archive if suffix == "npz" else damaged
+        made[suffix] = Format(path, damage, describe, getattr(values, f"{suffix}_data"))
+    plain = folder / "plain.csv"
+    plain.write_bytes((folder / "data.csv").read_bytes().partition(b"\n")[2])
+    made["plain csv"] = Format(plain, damaged, describe, values.csv_data)
+    for name, path, text, read, difference in (
+        ("bif", "net.bif", BIF, read_bif, values.network_tables),
+        ("toml", "known.toml", TOML, read_toml, values.known_edges),
+        ("spec", "spec.toml", SPEC, read_spec, values.spec_values),
+        ("settings", "settings.txt", settings_text(), read_settings, values.given_settings),
+    ):
+        (folder / path).write_text(text)
+        made[name] = Format(folder / path, damaged, read, difference)
+    write_records(folder / "records.jsonl", folder / "spec.toml")
+    made["records"] = Format(folder / "records.jsonl", damaged, read_records, values.record_values)
+    return made | fitted_formats(folder) | truth_formats(folder)
+
+
+def fitted_formats(folder: Path) -> dict[str, Format]:
+    """Write the files of fits."""
+    made: dict[str, Format] = {}
     discovery, rows, identity = small_fit()
     discovery.run()
     write_checkpoint(folder / "checkpoint.npz", discovery, identity=identity, seconds=1.0)
-    made["checkpoint"] = folder / "checkpoint.npz", damaged_archive, read_state
-    Result.from_discovery(discovery, rows, seconds=1.0, seed=0).save(folder / "result")
-    for name in ("graph.json", "history.csv"):
-        made[name] = folder / "result" / name, damaged, read_result
-    made["parameters"] = folder / "result" / "parameters.npz", damaged_archive, read_result
-    made["edges.csv"] = folder / "result" / "edges.csv", damaged, read_graph
-    (folder / "graph.json").write_bytes((folder / "result" / "graph.json").read_bytes())
-    made["truth"] = folder / "graph.json", damaged, read_graph
+    made["checkpoint"] = Format(folder / "checkpoint.npz", damaged_archive, read_state, values.checkpoint_state)
+    result = Result.from_discovery(discovery, rows, seconds=1.0, seed=0)
+    edges = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], np.uint8)
+    changed = {"adjacency": edges, "adjacency_raw": edges, "order": ("X1", "X2", "X3")}
+    replace(result, **changed, order_report=REPORT, seconds=1.5).save(folder / "result")
+    small_stability().save(folder / "result")
+    for name, file, damage, read, difference in (
+        ("graph.json", "graph.json", damaged, read_result, values.result_graph),
+        ("history.csv", "history.csv", damaged, read_result, values.result_history),
+        ("parameters", "parameters.npz", damaged_archive, read_result, values.result_arrays),
+        ("edges.csv", "edges.csv", damaged, read_graph, values.csv_graph),
+        ("stability.csv", "stability.csv", damaged, read_graph, values.csv_graph),
+        ("stability.json", "stability.json", damaged, read_stability, values.stability_values),
+    ):
+        made[name] = Format(folder / "result" / file, damage, read, difference)
+    (folder / "truth.json").write_bytes((folder / "result" / "graph.json").read_bytes())
+    made["truth"] = Format(folder / "truth.json", damaged, read_graph, values.json_graph)
     return made
 
 
-def trial(path: Path, content: bytes, read: Read) -> str:
+def truth_formats(folder: Path) -> dict[str, Format]:
+    """Write graphs with and without confounded pairs."""
+    graph, names = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]]), np.array(["A", "B", "C"])
+    write_graph(folder / "pairs.json", names=names.tolist(), adjacency=graph, confounded=[(0, 2)])
+    np.savez(folder / "truth.npz", adj_matrix=graph, names=names, confounded_pairs=np.array([[0, 2]]))
+    (folder / "matrix.csv").write_text(",A,B,C\nA,0,1,0\nB,0,0,1\nC,0,0,0\n")
+    return {
+        "truth npz": Format(folder / "truth.npz", damaged_archive, load_graph, values.npz_graph),
+        "truth csv": Format(folder / "matrix.csv", damaged, read_graph, values.csv_graph),
+        "truth pairs": Format(folder / "pairs.json", damaged, graph_and_pairs, values.json_graph),
+    }
+
+
+def graph_and_pairs(path: Path) -> tuple[Any, Any]:
+    graph = load_graph(path)
+    return graph.names, graph.adjacency
+
+
+def settings_text() -> str:
+    return "\n".join(f"{setting.name}={setting.default}" for setting in fields(Settings))
+
+
+def write_records(path: Path, spec: Path) -> None:
+    described = {
+        "threads": 1,
+        "machine": {"cpu": "x"},
+        "peak_memory_mb": 12.5,
+        "code": "x",
+        "settings": {"sparsity": 0.01},
+    }
+    scores = {"shd": 1, "shd_raw": 2, "f1": 0.75, "seconds": 1.25, "rows": 50}
+    keys = [planned.job.key for planned in load_spec(spec).plan()]
+    done = [{"key": key, "method": "enco", "status": "done", **scores, **described} for key in keys[:3]]
+    killed = {"key": keys[3], "method": "enco", "status": "killed", "error": "out of memory"}
+    path.write_text("".join(json.dumps(record) + "\n" for record in [*done, killed]))
+
+
+def trial(one: Format, content: bytes) -> str:
     """Say how a damaged file was received: accepted, refused, or what went wrong."""
-    path.write_bytes(content)
+    one.path.write_bytes(content)
     faulthandler.dump_traceback_later(MOST_SECONDS, exit=True)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            read(path)
-        return "accepted"
+            found = one.read(one.path)
+            difference = one.difference(one.path, found)
+        return "accepted" if difference is None else f"other values: {difference}"
     except EncoError:
         return "refused"
     except BaseException as error:
@@ -217,21 +315,20 @@ def trial(path: Path, content: bytes, read: Read) -> str:
 def run(first: int, count: int, chosen: list[str]) -> dict[str, dict[str, object]]:
     report: dict[str, dict[str, object]] = {}
     with tempfile.TemporaryDirectory() as place:
-        for name, (path, damage, read) in formats(Path(place)).items():
+        for name, one in formats(Path(place)).items():
             if chosen and name not in chosen:
                 continue
-            valid = path.read_bytes()
-            tally: dict[str, object] = {"accepted": 0, "refused": 0, "findings": [], "intact": trial(path, valid, read)}
+            valid = one.path.read_bytes()
+            tally: dict[str, object] = {"accepted": 0, "refused": 0, "findings": [], "intact": trial(one, valid)}
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
             for number in range(first, first + count):
                 print(name, number, flush=True)  # noqa: T201
-                content = damage(valid, np.random.default_rng([number, len(valid)]))
-                outcome = trial(path, content, read)
+                outcome = trial(one, one.damage(valid, np.random.default_rng([number, len(valid)])))
                 if outcome in ("accepted", "refused"):
                     tally[outcome] += 1  # type: ignore[operator]
                 else:
                     tally["findings"].append(f"{number}: {outcome}")  # type: ignore[attr-defined]
-            path.write_bytes(valid)
+            one.path.write_bytes(valid)
             tally["memory"] = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
             report[name] = tally
     return report

@@ -12,6 +12,7 @@ import pytest
 from enco.data import InterventionalData
 from enco.errors import DataError, EncoError, FileFormatError, MissingPackageError
 from enco.io import read_data, write_data
+from enco.io._record import Notation, Record
 
 Data = InterventionalData
 X = np.array([[0, 1], [1, 0], [1, 1]])
@@ -201,6 +202,22 @@ FILES: dict[str, tuple[str, bytes, str]] = {
     "h5ad that is text": ("h5ad", b"hello", "not a readable h5ad file"),
     "empty h5ad": ("h5ad", b"", "not a readable h5ad file"),
 }
+
+
+@pytest.mark.parametrize("rows", ["Infinity", "1e999", "NaN", "6.0", "true", "1" + 5000 * "0", "[6]"])
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "h5ad"])
+def test_records_of_a_number_of_rows_that_is_none(rows: str, suffix: str, tmp_path: Path) -> None:
+    """The record is a comment of a CSV file, metadata of a Parquet file and an entry of an h5ad file."""
+    data = Data.from_environments([X, X], [None, "X1"])
+    text = Record(data.variables, Notation(), data.n_rows).to_json().replace('"rows": 6', f'"rows": {rows}')
+    path = tmp_path / f"a.{suffix}"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Record, "to_json", lambda record: text)
+        write_data(data, path)
+    with pytest.raises(
+        FileFormatError, match=r"a\.(csv|parquet|h5ad): .*(the record of kinds|but records|are not those)"
+    ):
+        read_data(path)
 
 
 @pytest.mark.parametrize("case", FILES)

@@ -114,10 +114,21 @@ def test_bad_npz_graphs(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match="never unpickled"):
         read_graph(tmp_path / "b.npz")
     np.savez(tmp_path / "c.npz", adj_matrix=CHAIN, names=[1, 2, 3])
-    with pytest.raises(FileFormatError, match="it must hold text"):
+    with pytest.raises(FileFormatError, match="it must be 3 texts, one per row of adj_matrix"):
         read_graph(tmp_path / "c.npz")
     with pytest.raises(FileFormatError, match="there is no such file"):
         read_graph(tmp_path / "d.npz")
+    for names in (
+        np.array([["A", "B", "C"]] * 3),
+        np.array([["A"], ["B"], ["C"]]),
+        np.array("A"),
+        np.array(["A", "B"]),
+    ):
+        np.savez(tmp_path / "e.npz", adj_matrix=CHAIN, names=names)
+        with pytest.raises(
+            FileFormatError, match=r"names has the shape .* it must be 3 texts, one per row of adj_matrix"
+        ):
+            read_graph(tmp_path / "e.npz")
 
 
 def test_names_that_a_spreadsheet_would_run_come_back_as_they_were(tmp_path):

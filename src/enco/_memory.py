@@ -1,12 +1,11 @@
-"""How much memory this process has used, how much there is, and a limit on how much more it may take."""
+"""How much memory this process has used, how much there is, and whether that is enough."""
 
-import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["available_memory", "memory_limit", "peak_memory"]
+from enco._units import in_bytes
+
+__all__ = ["available_memory", "peak_memory", "shortage"]
 
 
 def peak_memory() -> int | None:
@@ -37,6 +36,21 @@ def available_memory() -> int | None:
     return min((limit for limit in limits if limit is not None), default=None)
 
 
+def shortage(needed: int) -> str | None:
+    """Say what is lacking if there is less memory than needed; None if there is enough, or the system does not say.
+
+    Examples
+    --------
+    >>> shortage(10**18) is None or shortage(10**18)
+    'needs about 1000000000.0 GB of memory and ... are free'
+    >>> shortage(0)
+    """
+    available = available_memory()
+    if available is None or needed <= available:
+        return None
+    return f"needs about {in_bytes(needed)} of memory and {in_bytes(available)} are free"
+
+
 def _of_the_machine(meminfo: Path) -> int | None:
     try:
         lines = meminfo.read_text().splitlines()
@@ -51,31 +65,3 @@ def _of_the_container(group: Path) -> int | None:
         return int((group / "memory.max").read_text()) - int((group / "memory.current").read_text())
     except (OSError, ValueError):  # no such group, or "max": no limit
         return None
-
-
-@contextmanager
-def memory_limit(more: int) -> Iterator[None]:
-    """Let no request for memory in the block reach beyond `more` bytes; without effect except on Linux.
-
-    For libraries in C that believe whatever size a damaged file claims. The limit holds for all threads.
-
-    Examples
-    --------
-    >>> with memory_limit(2**30):
-    ...     pass
-    """
-    if not sys.platform.startswith("linux"):
-        yield
-        return
-    import resource
-
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
-    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    limit = pages * os.sysconf("SC_PAGE_SIZE") + more
-    if soft != resource.RLIM_INFINITY:
-        limit = min(limit, soft)
-    resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))

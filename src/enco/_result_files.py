@@ -3,6 +3,8 @@
 `enco._result_folder` says how they come into the folder together.
 """
 
+import csv
+import io
 import json
 import os
 from pathlib import Path
@@ -101,9 +103,18 @@ def read_folder(
         raise FileFormatError(f"{source}: the key {missing[0]!r} is missing; was it written by Result.save?")
     with Archive(place / PARAMETERS) as archive:
         parameters = {name: archive.array(name) for name in (*arrays, *optional) if name in arrays or name in archive}
-    table = existing_file(place / HISTORY)
+    return graph, _read_table(existing_file(place / HISTORY)), parameters
+
+
+def _read_table(source: Path) -> pd.DataFrame:
+    """Read a table of numbers; pandas alone would rename repeated columns, move long rows and cut cells at a NUL."""
     try:
-        history = pd.read_csv(table, float_precision="round_trip")
-    except ValueError as error:  # of which pandas' own errors are a kind
-        raise FileFormatError(f"{table}: this is not a table ({' '.join(str(error).split())[:200]})") from error
-    return graph, history, parameters
+        text = source.read_text(encoding="utf-8")
+        header, *rows = csv.reader(io.StringIO(text), strict=True)
+        if "\0" in text:
+            raise ValueError("a character is no text")
+        if len(set(header)) < len(header) or any(row and len(row) != len(header) for row in rows):
+            raise ValueError("it must have columns of different names, and every row a cell for each")
+        return pd.read_csv(io.StringIO(text), float_precision="round_trip")
+    except (ValueError, csv.Error) as error:  # pandas' own errors are a kind of the first
+        raise FileFormatError(f"{source}: this is not a table ({' '.join(str(error).split())[:200]})") from error

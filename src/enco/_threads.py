@@ -5,11 +5,13 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import TypeVar
 
+from enco._units import in_short
 from enco.errors import SettingsError
 
 __all__ = ["count_threads", "run_threads"]
 
 T = TypeVar("T")
+MOST_THREADS = 1024
 
 
 def count_threads(n_jobs: int | None) -> int:
@@ -19,12 +21,18 @@ def count_threads(n_jobs: int | None) -> int:
     --------
     >>> count_threads(2), count_threads(None) == count_threads(-1)
     (2, True)
+    >>> count_threads(10**6)
+    Traceback (most recent call last):
+        ...
+    enco.errors.SettingsError: the number of threads can be at most 1,024; got 1,000,000
     """
     whole = type(n_jobs) is int  # not a truth value
     if n_jobs is not None and (n_jobs == 0 or not whole):
         raise SettingsError(
             f"the number of threads must be a whole number other than 0, or None for all; got {n_jobs!r}"
         )
+    if n_jobs is not None and n_jobs > MOST_THREADS:
+        raise SettingsError(f"the number of threads can be at most {MOST_THREADS:,}; got {in_short(n_jobs)}")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if n_jobs is None:
         return cores

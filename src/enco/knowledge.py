@@ -107,7 +107,7 @@ class Knowledge:
         source = existing_file(path)
         try:
             content = tomllib.loads(source.read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:  # also that of a whole number of thousands of digits
             raise FileFormatError(f"{source}: this is not a TOML file ({' '.join(str(error).split())})") from error
         keys = [entry.name for entry in fields(cls)]
         for key in content:

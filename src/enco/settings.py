@@ -5,14 +5,18 @@ from math import isfinite
 from numbers import Integral, Real
 from typing import Any, Literal, get_args
 
+from enco._units import in_short
 from enco.errors import SettingsError
 
-__all__ = ["CandidateRule", "DensityName", "EngineName", "EstimatorName", "Settings", "check_setting"]
+__all__ = ["LARGEST", "CandidateRule", "DensityName", "EngineName", "EstimatorName", "Settings", "check_setting"]
 
 EstimatorName = Literal["paired", "independent", "reinforce"]
 EngineName = Literal["auto", "fused", "torch"]
 DensityName = Literal["gaussian", "dsf", "spline"]
 CandidateRule = Literal["auto", "all", "screen"]
+
+LARGEST = 2**31 - 1
+"""Of any number: no sensible one is larger, and kernels and array shapes overflow not far beyond."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +114,7 @@ class Settings:
             try:
                 values[name] = _parsed(types[name], text)
             except ValueError:
-                raise SettingsError(f"setting {name} must be {_words(types[name])}, got {text!r}") from None
+                raise SettingsError(f"setting {name} must be {_words(types[name])}, got {in_short(text)}") from None
         return cls(**values)
 
 
@@ -149,7 +153,11 @@ def check_setting(name: str, kind: Any, value: Any) -> None:
             raise SettingsError(f"setting {name} must be {_words(kind)}, got {value!r}")
         return
     accepted = Real if kind is float else Integral
-    if isinstance(value, bool) or not isinstance(value, accepted) or not isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, accepted):
+        raise SettingsError(f"setting {name} must be {_words(kind)}, got {value!r}")
+    if number > LARGEST or number < -LARGEST:
+        raise SettingsError(f"setting {name} must be at most {LARGEST:,}, got {in_short(value)}")
+    if not isfinite(value):
         raise SettingsError(f"setting {name} must be {_words(kind)}, got {value!r}")
     if name in _AT_LEAST_ZERO and number < 0:
         raise SettingsError(f"setting {name} must be at least 0, got {value!r}")

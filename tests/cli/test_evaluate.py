@@ -103,6 +103,8 @@ def test_undefined_scores_are_null(folder, capsys):
         ("a.json", json.dumps({**CHAIN, "adjacency": [[0, 0.4, 0]] * 3}), "0 and 1"),
         ("a.json", json.dumps({**CHAIN, "edge_probability": [[0, 1]]}), "'edge_probability'"),
         ("a.json", json.dumps({**CHAIN, "edge_probability": "high"}), "'edge_probability'"),
+        ("a.json", json.dumps({**CHAIN, "edge_probability": [[10**400] * 3] * 3}), "'edge_probability'"),
+        ("a.json", json.dumps({**CHAIN, "edge_probability": [[np.inf] * 3] * 3}), "'edge_probability'"),
         ("a.json", json.dumps({**CHAIN, "confounded_pairs": [["a", "a"]]}), "'confounded_pairs'"),
         ("a.json", json.dumps({**CHAIN, "confounded_pairs": [["a", "z"]]}), "'confounded_pairs'"),
         ("a.json", json.dumps({**CHAIN, "confounded_pairs": [["a", {}]]}), "'confounded_pairs'"),

@@ -136,7 +136,7 @@ def test_an_existing_truth_is_not_replaced_either(folder, capsys):
         (["--kind", "count"], "unknown kind 'count'"),
         (["--mechanism", "magic"], "unknown mechanism 'magic'"),
         (["--kind", "continuous", "--categories", "3"], "--categories does not apply to continuous"),
-        (["--categories", "1"], "at least 2"),
+        (["--categories", "1"], "from 2 to 65,535"),
         (["--edge-probability", "1.5"], "edge_probability"),
         (["--structure", "chain", "--max-parents", "2"], "max_parents"),
         (["-n", "0"], "at least 1"),

@@ -183,7 +183,7 @@ def test_same_seed_same_model():
         (
             lambda: simulate.categorical("chain", 5, rng(), categories=1),
             SettingsError,
-            "at least 2, but got 1",
+            "from 2 to 65,535, but got 1",
         ),
         (lambda: simulate.categorical("chain", 5, rng(), categories=2.5), SettingsError, "whole number"),
         (

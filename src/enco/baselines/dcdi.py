@@ -22,7 +22,9 @@ from enco.baselines.dcdi_networks import FusedNetworks
 from enco.baselines.dcdi_training import MaskedNetworks, train
 from enco.candidates import Candidates
 from enco.data import InterventionalData, Kind
+from enco.fitting.memory import check_memory
 from enco.result import Result
+from enco.settings import Settings
 
 __all__ = ["DCDI", "DCDIDSF", "DCDISettings"]
 
@@ -62,6 +64,8 @@ class DCDI(Method):
     def learn(self, data: InterventionalData, settings: Any, *, seed: int, n_jobs: int) -> Result:
         """Train to the end on one thread, whatever `n_jobs`: its steps are small and follow each other."""
         candidates = Candidates.all_pairs(data.n_variables)
+        hidden = settings.hidden if data.n_levels.any() else settings.continuous_hidden
+        check_memory(data, candidates, Settings(hidden=hidden, batch=settings.batch, max_epochs=1), n_jobs=1)
         networks = self.networks(data, candidates, settings, seed)
         with threadpool_limits(1):  # threads of BLAS would wait for each other at every small matrix
             probability, history = train(networks, candidates, settings)

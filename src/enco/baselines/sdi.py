@@ -29,8 +29,10 @@ from enco.conditionals.fused import FusedConditionals, NetworkSettings
 from enco.data import InterventionalData, Regime
 from enco.errors import DataError
 from enco.estimators import weighted_presence
+from enco.fitting.memory import check_memory
 from enco.parameters import Adam
 from enco.result import Result
+from enco.settings import Settings
 
 __all__ = ["SDI", "GraphStep", "SDISettings"]
 
@@ -76,6 +78,8 @@ class SDI(Method):
         if not data.interventional:
             raise DataError(f"method {self.name!r} needs an intervention regime: name the targets of the rows")
         pairs = Candidates.all_pairs(data.n_variables)
+        shared = {name: getattr(settings, name) for name in ("hidden", "batch", "graph_batch", "graph_samples")}
+        check_memory(data, pairs, Settings(**shared, estimator="reinforce", max_epochs=1), n_jobs)
         networks = NetworkSettings(
             hidden=settings.hidden,
             batch=settings.batch,

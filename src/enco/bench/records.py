@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from enco.bench.record_fields import wrong_field
 from enco.errors import EncoError, FileFormatError
 from enco.io._atomic import naming_output
 
@@ -148,9 +149,14 @@ def _read(path: Path) -> list[Record]:
     for number, line in enumerate(lines, start=1):
         try:
             record = json.loads(line)
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):
             record = None
         if isinstance(record, dict) and isinstance(record.get("key"), str):
+            wrong = wrong_field(record)
+            if wrong is not None:
+                raise FileFormatError(
+                    f"{path}: line {number}: the field {wrong}; remove that line and run its job again"
+                )
             records.append(record)
         elif not line.startswith(_OPENING) and not _OPENING.startswith(line):
             raise FileFormatError(f"{path}: line {number} is no benchmark record; choose another --out")

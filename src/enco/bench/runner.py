@@ -59,7 +59,7 @@ def to_do(jobs: Iterable[Job], store: Store, *, retry: bool = False, renew: bool
             return True
         if not store.done(job.key):
             return retry
-        return renew and record["code"] != code_fingerprint()
+        return renew and record.get("code") != code_fingerprint()
 
     return [job for job in {job.key: job for job in jobs}.values() if wanted(job)]
 

@@ -31,15 +31,19 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from enco._units import in_short
 from enco.bench.jobs import TASKS, Job
 from enco.bench.kinds import KINDS, make_problem
 from enco.bench.metrics import METRICS
+from enco.bench.plain_values import odd_value
 from enco.bench.spec_fields import Fields
 from enco.errors import EncoError, SettingsError
+from enco.settings import LARGEST
 
 __all__ = ["Cell", "MethodUse", "PaperRow", "Planned", "Spec", "builtin_specs", "load_spec"]
 
 FIRST_SEED = 5000
+MOST_GRAPHS = 100_000
 
 Cell = Mapping[str, str]  # the label on every axis
 
@@ -174,7 +178,10 @@ class Spec:
         (14, 4, 5000)
         """
         start = self.first_seed if first_seed is None else first_seed
-        seeds = range(start, start + (self.graphs if graphs is None else graphs))
+        count = self.graphs if graphs is None else graphs
+        if count > MOST_GRAPHS:
+            raise SettingsError(f"{self.file}: there can be {MOST_GRAPHS:,} graphs of each cell, not {count:,}")
+        seeds = range(start, start + count)
         chosen = self.cells(cells)
         return [
             Planned(cell, use, self._job(cell, use, seed))
@@ -245,8 +252,13 @@ def load_spec(source: str | os.PathLike[str]) -> Spec:
 def _parse(name: str, file: str, content: bytes, folder: Path) -> Spec:
     try:
         read = tomllib.loads(content.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also that of a whole number of thousands of digits
         raise SettingsError(f"{file}: this is no valid TOML: {error}") from None
+    odd = odd_value(read, LARGEST)
+    if odd is not None:
+        raise SettingsError(
+            f"{file}: {odd[0]} must be text, true or false, or a number up to {LARGEST:,}, not {in_short(odd[1])}"
+        )
     top = Fields(read, file)
     axes = _axes(top.table("axes"))
     columns = top.choice("columns", axes)

@@ -11,6 +11,7 @@ from enco.bench.metrics import METRICS
 from enco.bench.records import Record, Store
 from enco.bench.spec import Planned, Spec
 from enco.bench.summary import Entry, Line, Summary, summarise
+from enco.errors import FileFormatError
 
 __all__ = ["curve_points", "mean_variance", "spec_table"]
 
@@ -123,12 +124,12 @@ def _notes(summary: Summary, tell_code: bool) -> list[str]:
 
 
 def _circumstances(records: Sequence[Record], tell_code: bool) -> list[str]:
-    threads = ", ".join(sorted({str(record["threads"]) for record in records}))
-    cpus = ", ".join(sorted({str(record["machine"]["cpu"]) for record in records}))
-    peaks = [record["peak_memory_mb"] for record in records if record["peak_memory_mb"] is not None]
+    threads = ", ".join(sorted({str(record.get("threads", "unknown")) for record in records}))
+    cpus = ", ".join(sorted({str(record.get("machine", {}).get("cpu", "unknown")) for record in records}))
+    peaks = [record["peak_memory_mb"] for record in records if record.get("peak_memory_mb") is not None]
     memory = f"; peak memory {max(peaks):.0f} MB" if peaks else ""
     notes = [f"Threads: {threads}; processor: {cpus}{memory}. Seconds are those of a fit with compiled kernels."]
-    unlike = sum(record["code"] != code_fingerprint() for record in records)
+    unlike = sum(record.get("code") != code_fingerprint() for record in records)
     if unlike and tell_code:
         notes.append(
             f"{unlike} of {len(records)} records were made by other code than the present one; "
@@ -140,7 +141,7 @@ def _circumstances(records: Sequence[Record], tell_code: bool) -> list[str]:
 def _failures(failures: Sequence[Record]) -> list[str]:
     counts: dict[tuple[str, str, str], int] = {}
     for record in failures:
-        what = (record["method"], record["status"], record["error"])
+        what = (record.get("method", "a method"), record["status"], record.get("error", "unknown"))
         counts[what] = counts.get(what, 0) + 1
     return [
         f"Without a result: {count} of {method} ({status}: {error}); `enco bench run --retry` tries again."
@@ -178,7 +179,11 @@ def curve_points(plan: Sequence[Planned], store: Store, metric: str, columns: st
     groups: dict[str, list[list[float]]] = {}
     for planned in plan:
         if store.done(planned.job.key):
-            curve = [point[metric] for point in store.records[planned.job.key]["curve"]]
+            curve = [point[metric] for point in store.records[planned.job.key].get("curve", []) if metric in point]
+            if not curve:
+                raise FileFormatError(
+                    f"the record {planned.job.key} has no {metric} in its curve: remove its line and run its job again"
+                )
             groups.setdefault(planned.cell[columns], []).append(curve)
     averages = {label: _Mean(curves) for label, curves in groups.items()}
     return {label: [each.at(epoch) for epoch in range(1, each.length + 1)] for label, each in averages.items()}
@@ -204,9 +209,15 @@ def mean_variance(records: Sequence[Record]) -> list[Curve]:
     >>> mean_variance([{"curves": [{"rows": "same rows", "points": [point]}]}])[0].points[0].deviation["paired"]
     1.0
     """
+    shapes = [[(curve["rows"], len(curve["points"])) for curve in record.get("curves", [])] for record in records]
+    points = [point for record in records for curve in record.get("curves", []) for point in curve["points"]]
+    if any(shape != shapes[0] for shape in shapes) or not all(
+        point["deviation"].keys() >= {*NAMES} for point in points
+    ):
+        raise FileFormatError("the records of the noise of gradients are not alike: run these jobs again with --renew")
     curves: list[Curve] = []
-    for same in zip(*(record["curves"] for record in records), strict=True):
-        points = [
+    for same in zip(*(record.get("curves", []) for record in records), strict=True):
+        averages = [
             Point(
                 places[0]["evaluations"],
                 places[0]["graphs"],
@@ -215,5 +226,5 @@ def mean_variance(records: Sequence[Record]) -> list[Curve]:
             )
             for places in zip(*(curve["points"] for curve in same), strict=True)
         ]
-        curves.append(Curve(same[0]["rows"], tuple(points)))
+        curves.append(Curve(same[0]["rows"], tuple(averages)))
     return curves

@@ -56,7 +56,7 @@ def load_graph(path: Path) -> GraphFile:
         )
     if file.suffix.lower() == ".npz":
         with Archive(file) as archive:
-            pairs = archive.array("confounded_pairs").tolist() if "confounded_pairs" in archive else None
+            pairs = _pairs(archive, graph) if "confounded_pairs" in archive else None
         return replace(graph, confounded=_confounded(pairs, graph, range(len(adjacency))))
     return graph
 
@@ -105,6 +105,16 @@ def _probabilities(value: Any, graph: GraphFile) -> NDArray[np.float64] | None:
             f"{graph.path}: 'edge_probability' must be a matrix of numbers from 0 to 1 of the shape of 'adjacency'"
         )
     return probabilities
+
+
+def _pairs(archive: Archive, graph: GraphFile) -> list[Any]:
+    member = archive.member("confounded_pairs")
+    if member.dtype.kind not in "iu" or member.shape[1:] != (2,) or member.shape[0] > graph.adjacency.size:
+        raise FileFormatError(
+            f"{graph.path}: 'confounded_pairs' has the shape {member.shape} of {member.dtype}, it must list pairs of "
+            "different variables"
+        )
+    return list(archive.array("confounded_pairs").tolist())
 
 
 def _confounded(value: Any, graph: GraphFile, variables: Sequence[str | int]) -> tuple[Pair, ...] | None:

@@ -45,7 +45,10 @@ def fit(
     set_: Pairs = None,
     report: Annotated[bool, typer.Option("--report", help="Also write the page report.html to the folder.")] = False,
     bootstrap: Annotated[
-        int, typer.Option(min=0, metavar="B", help="Then refit B times on part of the rows: how stable is every edge?")
+        int,
+        typer.Option(
+            min=0, max=100_000, metavar="B", help="Then refit B times on part of the rows: how stable is every edge?"
+        ),
     ] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object at the end instead of text.")] = False,
 ) -> None:

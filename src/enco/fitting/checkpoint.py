@@ -21,16 +21,17 @@ from enco._version import __version__
 from enco.data import InterventionalData
 from enco.errors import FileFormatError, SettingsError
 from enco.fitting.loop import Discovery
-from enco.io._archive import Archive
+from enco.io._archive import Archive, Member
 from enco.io._atomic import atomic_file
 from enco.knowledge import Knowledge
 from enco.settings import Settings
 
-__all__ = ["Identity", "read_checkpoint", "read_identity", "write_checkpoint"]
+__all__ = ["Identity", "array_like", "read_checkpoint", "read_identity", "write_checkpoint"]
 
 _log = logging.getLogger(__name__)
 
 _IDENTITY, _SECONDS, _STATE = "identity", "seconds", "state."
+_LONGEST_TEXT = 1 << 24  # of what a fit was given, or its history
 _ROWS_PER_PIECE = 1 << 16  # a memory map is never read at once
 
 
@@ -163,21 +164,20 @@ def read_checkpoint(path: str | os.PathLike[str], discovery: Discovery, *, ident
     source = Path(path)
     expected = discovery.state()
     with Archive(source) as archive:
-        written = _identity(source, archive.array(_IDENTITY))
+        written = _identity(source, _text(archive, _IDENTITY))
         differences = written.differences(identity)
         if differences:
             raise SettingsError(
                 f"{source} belongs to another fit, which differs in {', '.join(differences)}: "
                 "repeat what that fit was given, or start anew"
             )
-        seconds = archive.array(_SECONDS)
-        state = {name: archive.array(_STATE + name) for name in expected}
-    _check(source, state, expected)
+        seconds = array_like(archive, _SECONDS, np.array(0.0))
+        state = {name: array_like(archive, _STATE + name, wanted) for name, wanted in expected.items()}
     try:
         discovery.restore(state)
         _log.info("continuing from %s, after epoch %d", source, discovery.epoch)
         return float(seconds)
-    except (TypeError, ValueError, KeyError) as error:  # texts that do not hold what they should
+    except (TypeError, ValueError, KeyError, OverflowError) as error:  # texts that do not hold what they should
         raise FileFormatError(f"{source}: this checkpoint is damaged ({error}): start anew") from error
 
 
@@ -192,7 +192,27 @@ def read_identity(path: str | os.PathLike[str]) -> Identity:
     enco.errors.FileFormatError: nowhere.npz: there is no such file
     """
     with Archive(path) as archive:
-        return _identity(Path(path), archive.array(_IDENTITY))
+        return _identity(Path(path), _text(archive, _IDENTITY))
+
+
+def array_like(archive: Archive, key: str, wanted: NDArray[Any]) -> NDArray[Any]:
+    """Read an array of a state that must have the type and shape of another; texts vary in length.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.savez(f"{folder}/a.npz", x=np.arange(3.0))
+    ...     with Archive(f"{folder}/a.npz") as archive:
+    ...         array_like(archive, "x", np.zeros(3))
+    array([0., 1., 2.])
+    """
+    if wanted.dtype.kind == "U":
+        return np.array(_text(archive, key))
+    member = archive.member(key)
+    if member.shape != wanted.shape or member.dtype != wanted.dtype:
+        raise _damage(archive, member, f"{wanted.dtype} {wanted.shape}")
+    return archive.array(key)
 
 
 def _digest(data: InterventionalData) -> str:
@@ -207,23 +227,28 @@ def _digest(data: InterventionalData) -> str:
     return digest.hexdigest()
 
 
-def _identity(source: Path, text: NDArray[Any]) -> Identity:
+def _identity(source: Path, text: str) -> Identity:
     try:
-        found = Identity(**json.loads(str(text)))
+        found = Identity(**json.loads(text))
         valid = all(isinstance(part, Mapping) for part in (found.settings, found.knowledge))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         valid = False
     if not valid:
         raise FileFormatError(f"{source}: this is not a checkpoint of a fit: start anew")
     return found
 
 
-def _check(source: Path, state: dict[str, NDArray[Any]], expected: dict[str, NDArray[Any]]) -> None:
-    for name, value in state.items():
-        wanted = expected[name]
-        text = wanted.dtype.kind == "U" and value.dtype.kind == "U"  # texts vary in length
-        if value.shape != wanted.shape or (value.dtype != wanted.dtype and not text):
-            raise FileFormatError(
-                f"{source}: this checkpoint is damaged (the array {name!r} is {value.dtype} {value.shape} instead of "
-                f"{wanted.dtype} {wanted.shape}): start anew"
-            )
+def _text(archive: Archive, key: str) -> str:
+    """Read a text, whose length is anything but excessive."""
+    member = archive.member(key)
+    if member.shape != () or member.dtype.kind != "U":
+        raise _damage(archive, member, "text")
+    return str(archive.array(key, longest_text=_LONGEST_TEXT))
+
+
+def _damage(archive: Archive, member: Member, wanted: str) -> FileFormatError:
+    name = member.key.removeprefix(_STATE)
+    return FileFormatError(
+        f"{archive.path}: this checkpoint is damaged (the array {name!r} is {member.dtype} {member.shape} "
+        f"instead of {wanted}): start anew"
+    )

@@ -7,6 +7,7 @@ import numpy as np
 
 from enco.conditionals.base import ConditionalModel
 from enco.errors import FileFormatError
+from enco.fitting.checkpoint import array_like
 from enco.io._archive import Archive
 from enco.io._atomic import atomic_file
 
@@ -49,16 +50,8 @@ def read_networks(path: str | os.PathLike[str], model: ConditionalModel) -> None
     source = Path(path)
     expected = model.state()
     with Archive(source) as archive:
-        state = {name: archive.array(name) for name in expected}
-    for name, value in state.items():
-        wanted = expected[name]
-        text = wanted.dtype.kind == value.dtype.kind == "U"  # texts vary in length
-        if value.shape != wanted.shape or not (value.dtype == wanted.dtype or text):
-            raise FileFormatError(
-                f"{source}: these are not the networks of this fit (the array {name!r} is {value.dtype} {value.shape} "
-                f"instead of {wanted.dtype} {wanted.shape}): fit again"
-            )
+        state = {name: array_like(archive, name, wanted) for name, wanted in expected.items()}
     try:
         model.restore(state)
-    except (TypeError, ValueError, KeyError) as error:  # texts that do not hold what they should
+    except (TypeError, ValueError, KeyError, OverflowError) as error:  # texts that do not hold what they should
         raise FileFormatError(f"{source}: this file is damaged ({error}): fit again") from error

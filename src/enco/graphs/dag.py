@@ -15,6 +15,7 @@ from scipy.sparse.csgraph import connected_components
 from enco.errors import GraphError
 
 __all__ = [
+    "MOST_VARIABLES",
     "Relation",
     "ancestors",
     "check_adjacency",
@@ -25,6 +26,9 @@ __all__ = [
     "strongly_connected_components",
     "topological_order",
 ]
+
+MOST_VARIABLES = 1 << 15
+"""Of a graph: a matrix of truth values takes 1 GiB then."""
 
 
 class Relation(IntEnum):

@@ -25,10 +25,14 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from enco._memory import shortage
 from enco.errors import EncoError, FileFormatError
 from enco.io._paths import existing_file
 
-__all__ = ["Archive", "Member"]
+__all__ = ["LONGEST_TEXT", "Archive", "Member"]
+
+LONGEST_TEXT = 1 << 16
+"""Characters of one entry of an array of texts, such as a name."""
 
 _BLOCK_BYTES = 1 << 23
 _LARGEST_RATIO = 1_100  # deflate cannot shrink anything by more than a factor of about 1,032
@@ -70,6 +74,11 @@ class Member:
     def n_bytes(self) -> int:
         """Size of the array in bytes."""
         return math.prod(self.shape) * self.dtype.itemsize
+
+    @property
+    def text_length(self) -> int:
+        """Characters of one entry, 0 if these are no texts."""
+        return self.dtype.itemsize // {"U": 4, "S": 1}[self.dtype.kind] if self.dtype.kind in "US" else 0
 
 
 class Archive:
@@ -129,9 +138,24 @@ class Archive:
             )
         return member
 
-    def array(self, key: str) -> NDArray[Any]:
-        """Read one small array whole."""
+    def array(self, key: str, *, longest_text: int = LONGEST_TEXT) -> NDArray[Any]:
+        """Read one small array whole; what its shape must be, the caller has asked of `member`.
+
+        Parameters
+        ----------
+        key : str
+        longest_text : int
+            Most characters of an entry.
+        """
         member = self.member(key)
+        if member.text_length > longest_text:
+            raise FileFormatError(
+                f"{self.path}: the array {key!r} has texts of {member.text_length:,} characters, there can be at most "
+                f"{longest_text:,}; the file is damaged, write it again"
+            )
+        lacking = shortage(member.n_bytes)
+        if lacking is not None:
+            raise FileFormatError(f"{self.path}: the array {key!r} {lacking}: write a smaller one")
         with self._stream(member) as stream, self._naming(key):
             content = stream.read()
             flat = np.frombuffer(content, dtype=member.dtype)

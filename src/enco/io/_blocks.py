@@ -53,6 +53,16 @@ class BlockReader:
         self._missing = 0
         self._first_missing = ""
 
+    def needed_bytes(self, member: Member) -> int:
+        """Bytes of memory that the rows of a member will take."""
+        whole = 2 * member.n_bytes if member.fortran else 0  # columns after columns are read at once, and turned
+        if self._is_mapped(member):
+            return whole
+        code = 1 if member.dtype.itemsize == 1 else 2
+        categorical = len(self._largest)
+        per_row = code * categorical + 4 * (len(self._names) - categorical)
+        return whole + math.prod(member.shape[:-1]) * per_row
+
     def read(self, member: Member) -> tuple[Codes, NDArray[np.float32]]:
         """Return codes [rows, categorical columns] and reals [rows, continuous columns]."""
         if member.dtype.kind not in "biuf":
@@ -62,7 +72,7 @@ class BlockReader:
             )
         self._from_floats |= member.dtype.kind == "f"
         rows = math.prod(member.shape[:-1])
-        mapped = self._as_it_is(member) and self._archive.can_map(member) and member.n_bytes >= self._map_above
+        mapped = self._is_mapped(member)
         kept = 0 if mapped else rows
         codes: Codes = np.empty((kept, len(self._largest)), dtype=np.uint8)
         reals = np.empty((kept, len(self._names) - len(self._largest)), dtype=np.float32)
@@ -108,6 +118,9 @@ class BlockReader:
                 "continuous or save integers"
             )
         return tuple(range(largest + 1))
+
+    def _is_mapped(self, member: Member) -> bool:
+        return self._as_it_is(member) and self._archive.can_map(member) and member.n_bytes >= self._map_above
 
     def _as_it_is(self, member: Member) -> bool:
         if self._categorical.all():

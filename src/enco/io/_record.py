@@ -71,15 +71,19 @@ class Record:
         return json.dumps(record, ensure_ascii=False)
 
     @classmethod
-    def from_json(cls, text: str, source: str) -> Record:
+    def from_json(cls, text: str | bytes, source: str) -> Record:
         """Read it back; `source` names the file in the message when it is damaged."""
         try:
             raw = json.loads(text)
+            if raw["version"] != 1:
+                raise ValueError(f"its version is {raw['version']!r}, not 1")
             control = raw["control"]
             notation = Notation(
                 raw["target"], None if control is None else tuple(map(str, control)), str(raw["separator"])
             )
-            return cls(variables_from_json(raw["variables"]), notation, int(raw["rows"]))
+            if type(raw["rows"]) is not int:
+                raise ValueError(f"'rows' is {raw['rows']!r}")
+            return cls(variables_from_json(raw["variables"]), notation, raw["rows"])
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise FileFormatError(
                 f"{source}: the record of kinds and levels is damaged ({error}); remove it"

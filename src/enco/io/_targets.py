@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,7 +47,7 @@ def parse_targets(
     """
     check_notation(names, notation)
     positions = {name: position for position, name in enumerate(names)}
-    which, distinct = pd.factorize(cells, use_na_sentinel=False)
+    which, distinct = _distinct(cells, notation)
     sets: dict[tuple[int, ...], int] = {}
     regime_of_cell = np.empty(len(distinct), dtype=np.intp)
     unknown: dict[str, int] = {}
@@ -133,6 +133,18 @@ def resolve_targets(entry: Any, positions: Mapping[str, int], where: str) -> tup
         else:
             raise DataError(f"{where} has the target {member!r}: give a name or a position")
     return tuple(sorted(found))
+
+
+def _distinct(cells: NDArray[Any], notation: Notation) -> tuple[NDArray[np.intp], NDArray[Any]]:
+    """Find the different cells, in the order of first appearance; lists and records cannot be told apart."""
+    try:
+        return pd.factorize(cells, use_na_sentinel=False)
+    except TypeError:
+        row = next(row for row, cell in enumerate(cells) if not isinstance(cell, Hashable))
+        raise DataError(
+            f"column {notation.target!r}, row {row}, counting from 0: a target cell is of type "
+            f"{type(cells[row]).__name__}: write names as text, with {notation.separator!r} between several"
+        ) from None
 
 
 def _parse_cell(text: str, positions: Mapping[str, int], notation: Notation) -> tuple[tuple[int, ...], list[str]]:

@@ -7,6 +7,7 @@ here hold level indices in the columns of categorical variables, and a JSON reco
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -21,12 +22,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from enco._checks import check_names
-from enco._memory import memory_limit
+from enco._memory import shortage
 from enco._variables import Kind, Variable
 from enco.data import InterventionalData
 from enco.errors import DataError, FileFormatError, MissingPackageError
 from enco.io._atomic import atomic_file
 from enco.io._build import build
+from enco.io._disk import check_disk
 from enco.io._encode import Cells, as_categorical
 from enco.io._paths import existing_file, naming_file
 from enco.io._record import DEFAULT_SEPARATOR, DEFAULT_TARGET, Notation, Record
@@ -35,9 +37,10 @@ from enco.io._targets import parse_targets, target_labels
 __all__ = ["anndata_from_data", "data_from_anndata", "read_h5ad", "write_h5ad"]
 
 _KEY = "enco"
-_SPARE_BYTES = 1 << 29  # for the libraries themselves
 _PROBE_SECONDS, _PROBE_BYTES_PER_SECOND = 15.0, 1e7  # far more than reading the texts of an intact file takes
 _LARGEST_RATIO = 1_100  # deflate cannot shrink anything by more than a factor of about 1,032
+_DENSE_BYTES = 8  # of a value of sparse data: in its column, and in the rows of all columns
+_SMALL_BYTES = 1 << 26  # an array may claim so much in any file
 
 
 def data_from_anndata(
@@ -146,14 +149,11 @@ def read_h5ad(
     """
     source = existing_file(path)
     anndata = _anndata("reading h5ad files")
-    _survive(source)
+    _check_sizes(source)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about old file versions and repeated names, which are checked here
-            with memory_limit(_SPARE_BYTES + 4 * _claimed_bytes(source)):
-                adata = anndata.read_h5ad(source)
-    except FileFormatError:
-        raise
+            adata = anndata.read_h5ad(source)
     except Exception as error:  # h5py and anndata raise anything from KeyError to their own types on a bad file
         reason = " ".join(str(error).split())[:200]
         raise FileFormatError(f"{source}: this is not a readable h5ad file ({reason})") from error
@@ -181,37 +181,42 @@ def write_h5ad(
     ...     read_h5ad(f"{folder}/a.h5ad").kinds
     ('categorical', 'categorical')
     """
+    check_disk(path, 4 * data.n_rows * data.n_variables, f"{data.n_rows:,} rows of {data.n_variables:,} variables")
     adata = anndata_from_data(data, target, control=control, separator=separator)
     with atomic_file(path, overwrite=overwrite) as temporary:
         adata.write_h5ad(temporary)
 
 
-def _survive(source: Path) -> None:
-    """Refuse a file that ends or holds up whoever reads its texts: HDF5 does not check where they point to."""
-    command = [sys.executable, "-P", str(Path(__file__).with_name("_hdf5_probe.py")), str(source)]
-    seconds = _PROBE_SECONDS + source.stat().st_size / _PROBE_BYTES_PER_SECOND
-    try:
-        damaged = subprocess.run(command, capture_output=True, timeout=seconds, check=False).returncode < 0
-    except subprocess.TimeoutExpired:
-        damaged = True
-    if damaged:
-        raise FileFormatError(f"{source}: this h5ad file is damaged: copy it again")
-
-
-def _claimed_bytes(source: Path) -> int:
-    """Sum what the arrays of an HDF5 file and its texts can take in memory; refuse sizes that no such file can hold."""
-    import h5py
-
+def _check_sizes(source: Path) -> None:
+    """Refuse a file that claims or takes more memory than it can hold or than there is, before it is read."""
     in_file = source.stat().st_size
-    claims: dict[str, int] = {}
-    with h5py.File(source) as file:
-        file.visititems(lambda name, entry: claims.update({name: int(getattr(entry, "nbytes", 0))}))
-    for name, claimed in claims.items():
-        if claimed > _LARGEST_RATIO * in_file:
+    most = max(_LARGEST_RATIO * in_file, _SMALL_BYTES)
+    report = _probe(source, in_file, most)
+    for name, claimed in report["arrays"].items():
+        if claimed > most:
             raise FileFormatError(
                 f"{source}: the array {name!r} claims {claimed:,} bytes, more than the file can hold; copy it again"
             )
-    return in_file + sum(claims.values())
+    if report["excessive"] is not None:
+        raise FileFormatError(
+            f"{source}: {report['excessive']!r} cannot be read in the memory that its size asks for: the file is "
+            "damaged, copy it again"
+        )
+    lacking = shortage(sum(report["arrays"].values()) + report["texts"])
+    if lacking is not None:
+        raise DataError(f"{source}: reading all of it {lacking}: leave out layers, cells or genes that you do not need")
+
+
+def _probe(source: Path, in_file: int, most: int) -> dict[str, Any]:
+    """Let another process look, which a damaged file may end or hold up: HDF5 does not check where texts point to."""
+    command = [sys.executable, "-P", str(Path(__file__).with_name("_hdf5_probe.py")), str(source), str(most)]
+    seconds = _PROBE_SECONDS + in_file / _PROBE_BYTES_PER_SECOND
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=seconds, check=False)
+        report: dict[str, Any] = json.loads(done.stdout)
+        return report
+    except (subprocess.TimeoutExpired, ValueError):  # it hangs, or ended without a report
+        raise FileFormatError(f"{source}: this h5ad file is damaged: copy it again") from None
 
 
 def _matrix(adata: Any, layer: str | None) -> Any:
@@ -222,7 +227,15 @@ def _matrix(adata: Any, layer: str | None) -> Any:
     matrix = adata.X if layer is None else adata.layers[layer]
     if matrix is None:
         raise DataError("the object has no matrix X: pass layer=")
-    return matrix.tocsc() if sparse.issparse(matrix) else np.asarray(matrix)
+    if not sparse.issparse(matrix):
+        return np.asarray(matrix)
+    lacking = shortage(_DENSE_BYTES * matrix.shape[0] * matrix.shape[1])
+    if lacking is not None:
+        raise DataError(
+            f"{matrix.shape[0]:,} cells of {matrix.shape[1]:,} variables, no longer sparse, {lacking}: choose some of "
+            "the cells or variables first"
+        )
+    return matrix.tocsc()
 
 
 def _columns(matrix: Any, variables: Sequence[Variable] | None) -> Iterator[Cells]:

@@ -110,7 +110,9 @@ def _table(x: Any, names: Sequence[str] | None, what: str) -> Table:
     if is_frame(x):
         if names is not None:
             raise DataError(f"{what} is a data frame with names of its own: leave names= out")
-        return open_frame(x)
+        table = open_frame(x)
+        check_names(table.names)
+        return table
     array = np.asarray(x)
     if array.ndim != 2:
         raise DataError(f"{what} is a {array.ndim}-d array: pass rows x variables")
@@ -161,7 +163,9 @@ def _joined_columns(tables: Sequence[Table], kinds: Mapping[str, Kind]) -> Itera
 
 def _mask(mask: ArrayLike, table: Table) -> NDArray[np.bool_]:
     if is_frame(mask):
-        other = open_frame(mask).reordered(table.names)
+        frame = open_frame(mask)
+        check_names(frame.names)
+        other = frame.reordered(table.names)
         mask = np.column_stack([np.asarray(other.cells(position)) for position in range(len(table.names))])
     marks = np.asarray(mask)
     if marks.shape != (table.n_rows, len(table.names)):

@@ -19,10 +19,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from enco._checks import check_names
+from enco._memory import shortage
 from enco._variables import Kind, Level, Variable
 from enco.data import InterventionalData
-from enco.errors import DataError, FileFormatError
+from enco.errors import DataError, EncoError, FileFormatError
 from enco.io._atomic import atomic_file
+from enco.io._disk import check_disk
 from enco.io._encode import as_categorical
 from enco.io._paths import existing_file, naming_file
 from enco.io._record import DEFAULT_SEPARATOR, DEFAULT_TARGET, Notation, Record
@@ -32,6 +34,8 @@ __all__ = ["read_csv", "write_csv"]
 
 _MARK = b"#enco:"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_NUMBER_BYTES = 70  # of a number that has become a text
+_LONGEST_LINE = 1 << 20  # that is looked at
 _MISSING = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-nan", "-NaN", "NULL", "null"]
 
 
@@ -115,6 +119,7 @@ def write_csv(
     ...     print(Path(folder, "a.csv").read_text().splitlines()[1:])
     ['X1,X2,perturbation', '1,0,control', '0,1,control']
     """
+    _check_room(data, path)
     frame = frame_from_data(data, target, control=control, separator=separator)
     for variable in data.variables:
         if variable.levels is None:
@@ -123,6 +128,16 @@ def write_csv(
     with atomic_file(path, overwrite=overwrite) as temporary, temporary.open("wb") as file:
         file.write(_MARK + b" " + record.to_json().encode() + b"\n")
         frame.to_csv(file, index=False, lineterminator=_line_end(data, target, control), encoding="utf-8")
+
+
+def _check_room(data: InterventionalData, path: str | os.PathLike[str]) -> None:
+    """Refuse a table for which there is no room on disk, or in memory, where all its numbers become texts first."""
+    continuous = sum(variable.levels is None for variable in data.variables)
+    lacking = shortage(_NUMBER_BYTES * continuous * data.n_rows)
+    if lacking is not None:
+        raise EncoError(f"cannot write {path}: {data.n_rows:,} rows of text {lacking}: write an .npz or .parquet file")
+    cells = f"{data.n_rows:,} rows of {data.n_variables:,} variables"
+    check_disk(path, data.n_rows * (10 * continuous + 2 * (data.n_variables - continuous)), cells)
 
 
 def _decimals(values: NDArray[np.float32]) -> NDArray[Any]:
@@ -168,7 +183,14 @@ def _parse(file: IO[bytes], source: Path, delimiter: str, **options: Any) -> pd.
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)  # raised when a row has too many cells
             frame: pd.DataFrame = pd.read_csv(
-                file, sep=delimiter, encoding="utf-8", keep_default_na=False, low_memory=False, **options
+                file,
+                sep=delimiter,
+                encoding="utf-8",
+                keep_default_na=False,
+                low_memory=False,
+                # The parser's faster methods may miss the last bit, and lose digits after many zeros.
+                float_precision="round_trip",
+                **options,
             )
             return frame
     except pd.errors.EmptyDataError:
@@ -204,7 +226,20 @@ def _parse_plain(
     # Words such as NA are missing values in a variable, but may well be the name of a target or a control.
     missing = {name: _MISSING for name in names if name != target}
     types = {target: str} if target in names else {}
+    _refuse_cut_line(file, source, len(names), delimiter)
     return _parse(file, source, delimiter, header=0, names=list(names), index_col=False, na_values=missing, dtype=types)
+
+
+def _refuse_cut_line(file: IO[bytes], source: Path, cells: int, delimiter: str) -> None:
+    """Refuse a file that ends within a line: if that lacks its targets only, it would read as one without any."""
+    start = file.tell()
+    file.seek(max(start, source.stat().st_size - _LONGEST_LINE))
+    _, newline, last = file.read().rpartition(b"\n")
+    file.seek(start)
+    if newline and last.strip() and b'"' not in last and last.count(delimiter.encode()) + 1 < cells:
+        raise FileFormatError(
+            f"{source}: the last line is cut off, it has fewer cells than the header; copy the file again, or end it"
+        )
 
 
 def _parse_recorded(
@@ -223,8 +258,7 @@ def _parse_recorded(
     types = {variable.name: np.float64 if variable.levels is None else str for variable in record.variables}
     options = {"header": 0, "names": list(names), "index_col": False, "na_filter": False}
     try:
-        exact = "round_trip"  # the parser's faster methods may miss the last bit
-        frame = _parse(file, source, delimiter, dtype=defaultdict(lambda: str, types), float_precision=exact, **options)
+        frame = _parse(file, source, delimiter, dtype=defaultdict(lambda: str, types), **options)
     except FileFormatError:
         raise
     except ValueError:  # some cell is no number; read as text, the column and the row can be named

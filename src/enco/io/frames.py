@@ -48,7 +48,10 @@ def is_frame(value: Any) -> bool:
     >>> is_frame(pd.DataFrame({"A": [1]})), is_frame(np.zeros((2, 2)))
     (True, False)
     """
-    return isinstance(nw.from_native(value, pass_through=True), nw.DataFrame | nw.LazyFrame)
+    try:
+        return isinstance(nw.from_native(value, pass_through=True), nw.DataFrame | nw.LazyFrame)
+    except nw.exceptions.DuplicateError:  # a frame with repeated names, about which `open_frame` has more to say
+        return True
 
 
 def open_frame(frame: Any) -> Table:
@@ -60,7 +63,8 @@ def open_frame(frame: Any) -> Table:
     ['A', '7']
     """
     if isinstance(frame, pd.DataFrame):  # narwhals insists on distinct text names; our message comes first
-        return Table([str(name) for name in frame.columns], len(frame), lambda i: _cells(frame.iloc[:, i]))
+        titles = [str(name) for name in frame.columns]
+        return Table(titles, len(frame), lambda position: _cells(frame.iloc[:, position], titles[position]))
     try:
         wrapped = nw.from_native(frame)
         table = wrapped.collect() if isinstance(wrapped, nw.LazyFrame) else wrapped
@@ -71,7 +75,9 @@ def open_frame(frame: Any) -> Table:
             f"cannot read a {type(frame).__name__} as a data frame: pass pandas, polars or pyarrow"
         ) from None
     names = list(table.columns)
-    return Table(names, len(table), lambda position: _cells(table.get_column(names[position]).to_native()))
+    return Table(
+        names, len(table), lambda position: _cells(table.get_column(names[position]).to_native(), names[position])
+    )
 
 
 def data_from_frame(
@@ -151,13 +157,18 @@ def frame_from_data(
     return pd.DataFrame(columns)
 
 
-def _cells(column: Any) -> Cells:
+def _cells(column: Any, name: str) -> Cells:
     """Return the cells of a native column; categoricals and enumerations keep their categories."""
     if type(column).__module__.startswith("pyarrow"):
         column = column.to_pandas() if str(column.type).startswith("dictionary") else column
     if isinstance(column, pd.Series) and isinstance(column.dtype, pd.CategoricalDtype):
         return pd.Categorical(column)
     series = nw.from_native(column, series_only=True)
+    if series.dtype.is_nested():
+        raise DataError(
+            f"the column {name!r} holds {series.dtype}: turn its cells into numbers or text, targets into names "
+            "with a separator between them"
+        )
     if series.dtype == nw.Enum:
         return pd.Categorical(series.cast(nw.String).to_list(), categories=list(series.dtype.categories))
     if series.dtype == nw.Categorical:

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enco.errors import FileFormatError, GraphError
+from enco.graphs.dag import MOST_VARIABLES
 from enco.io._archive import Archive
 from enco.io._cells import from_plain_text
 from enco.io._paths import existing_file
@@ -75,11 +76,18 @@ _Found = tuple[list[str] | None, NDArray[Any], bool]  # names, matrix, whether a
 
 def _from_npz(source: Path) -> _Found:
     with Archive(source) as archive:
-        matrix = archive.array("adj_matrix")
-        names = archive.array("names") if "names" in archive else None
-    if names is not None and names.dtype.kind not in "U":
-        raise FileFormatError(f"{source}: names holds {names.dtype}, it must hold text")
-    return (None if names is None else names.tolist()), matrix, True
+        shape = archive.member("adj_matrix").shape
+        _check_shape(source, shape)
+        names = None
+        if "names" in archive:
+            member = archive.member("names")
+            if member.dtype.kind != "U" or member.shape != shape[:1]:
+                raise FileFormatError(
+                    f"{source}: names has the shape {member.shape} of {member.dtype}, it must be {shape[0]} texts, one "
+                    "per row of adj_matrix"
+                )
+            names = archive.array("names").tolist()
+        return names, archive.array("adj_matrix"), True
 
 
 def _from_json(source: Path) -> _Found:
@@ -128,15 +136,24 @@ def _from_edges(source: Path, rows: list[list[str]], cause: int, effect: int) ->
         if len(row) <= max(cause, effect) or not row[cause].strip() or not row[effect].strip():
             raise FileFormatError(f"{source}: edge {number} lacks its cause or its effect; fill it in")
         edges.append(tuple(position.setdefault(row[column], len(position)) for column in (cause, effect)))
+    _check_shape(source, (len(position), len(position)))
     matrix = np.zeros((len(position), len(position)), dtype=np.bool_)
     for start, end in edges:
         matrix[start, end] = True
     return list(position), matrix, False
 
 
+def _check_shape(source: Path, shape: tuple[int, ...]) -> None:
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise GraphError(f"{source}: the adjacency matrix has the shape {shape}, it must be square")
+    if shape[0] > MOST_VARIABLES:
+        raise GraphError(
+            f"{source}: the graph has {shape[0]:,} variables, there can be {MOST_VARIABLES:,}; leave some out"
+        )
+
+
 def _checked(source: Path, names: list[str] | None, matrix: NDArray[Any]) -> NDArray[np.bool_]:
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise GraphError(f"{source}: the adjacency matrix has the shape {matrix.shape}, it must be square")
+    _check_shape(source, matrix.shape)
     if names is not None and len(names) != len(matrix):
         raise GraphError(f"{source}: there are {len(names)} names but {len(matrix)} rows in the adjacency matrix")
     if names is not None and len(set(names)) < len(names):

@@ -32,7 +32,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,7 +40,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from enco._checks import check_names
-from enco._variables import Kind, Level, Regime, Variable
+from enco._memory import shortage
+from enco._variables import MAX_LEVELS, Kind, Level, Regime, Variable
 from enco.data import InterventionalData
 from enco.errors import DataError, FileFormatError
 from enco.io._archive import Archive, Member
@@ -54,6 +55,9 @@ __all__ = ["MAP_ABOVE_BYTES", "read_npz", "write_npz"]
 
 MAP_ABOVE_BYTES = 1 << 28
 """Uncompressed arrays above this size (256 MiB) are mapped unless the caller says otherwise."""
+
+_OBJECT_BYTES = 1_000  # of a variable, or of a regime, as Python holds them
+_LEVEL_CHARACTERS = 100  # of a level in the text that lists them, more than any usual one has
 
 
 def read_npz(
@@ -96,9 +100,9 @@ def read_npz(
             levels=_levels(archive, layout, kinds or {}),
             map_above=MAP_ABOVE_BYTES if memory_map is None else 0 if memory_map else math.inf,
         )
-        parts = [reader.read(layout.observed)]
-        if layout.intervened is not None:
-            parts.append(reader.read(layout.intervened))
+        members = [layout.observed, *([layout.intervened] if layout.intervened else [])]
+        _check_memory(archive, members, sum(map(reader.needed_bytes, members)))
+        parts = [reader.read(member) for member in members]
         regimes = [Regime((), *parts[0])]
         start = 0
         for targets, rows in zip(layout.target_sets, layout.rows, strict=True):
@@ -167,14 +171,15 @@ def _read_layout(archive: Archive) -> _Layout:
     observed = archive.member("data_obs")
     if len(observed.shape) != 2:
         raise FileFormatError(f"{archive.path}: data_obs has the shape {observed.shape}, it must be [rows, variables]")
+    intervened = archive.member("data_int") if "data_int" in archive else None
+    _check_memory(archive, [observed, *([intervened] if intervened else [])])
     names = _names(archive, observed.shape[1])
     check_names(names)
-    if "data_int" not in archive:
+    if intervened is None:
         orphan = next((key for key in ("targets", "target_mask", "regime_rows") if key in archive), None)
         if orphan is not None:
             raise FileFormatError(f"{archive.path}: there is an array {orphan!r} but no data_int; add it")
         return _Layout(names, observed, None, [], [])
-    intervened = archive.member("data_int")
     expected = 2 if "regime_rows" in archive else 3
     if len(intervened.shape) != expected or intervened.shape[-1] != len(names):
         raise FileFormatError(
@@ -190,39 +195,56 @@ def _read_layout(archive: Archive) -> _Layout:
     return _Layout(names, observed, intervened, _target_sets(archive, names, len(rows)), rows)
 
 
+def _check_memory(archive: Archive, members: Sequence[Member], rows_bytes: int = 0) -> None:
+    """Refuse data for which there is not enough memory; every column and every regime takes some, too."""
+    lists = [members[0].shape[1:], *(member.shape[:-2] for member in members[1:])]
+    if "regime_rows" in archive:
+        lists.append(archive.member("regime_rows").shape)
+    lacking = shortage(rows_bytes + _OBJECT_BYTES * sum(map(math.prod, lists)))
+    if lacking is not None:
+        shapes = " and ".join(f"{member.key} {member.shape}" for member in members)
+        raise DataError(
+            f"reading {shapes} {lacking}: use fewer rows or columns, or write the file uncompressed as uint8, uint16 "
+            "or float32, so that rows can stay on disk"
+        )
+
+
 def _names(archive: Archive, count: int) -> list[str]:
     if "names" not in archive:
         return default_names(count)
-    names = archive.array("names")
-    if names.dtype.kind not in "US" or names.shape != (count,):
+    member = archive.member("names")
+    if member.dtype.kind not in "US" or member.shape != (count,):
         raise FileFormatError(
-            f"{archive.path}: names has the shape {names.shape} of {names.dtype}, it must be {count} texts, "
+            f"{archive.path}: names has the shape {member.shape} of {member.dtype}, it must be {count} texts, "
             "one per column of data_obs"
         )
+    names = archive.array("names")
     return [name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name) for name in names.tolist()]
 
 
 def _regime_rows(archive: Archive, intervened: Member) -> list[int]:
     if "regime_rows" not in archive:
         return [intervened.shape[1]] * intervened.shape[0]
-    rows = archive.array("regime_rows")
-    if rows.dtype.kind not in "iu" or rows.ndim != 1 or (rows < 1).any() or int(rows.sum()) != intervened.shape[0]:
+    member = archive.member("regime_rows")
+    fine = member.dtype.kind in "iu" and len(member.shape) == 1 and member.shape[0] <= intervened.shape[0]
+    rows = [int(count) for count in archive.array("regime_rows")] if fine else []
+    if not fine or min(rows, default=1) < 1 or sum(rows) != intervened.shape[0]:
         raise FileFormatError(
             f"{archive.path}: regime_rows must hold positive integers that add up to the "
             f"{intervened.shape[0]} rows of data_int"
         )
-    return [int(count) for count in rows]
+    return rows
 
 
 def _target_sets(archive: Archive, names: list[str], regimes: int) -> list[tuple[int, ...]]:
     if "target_mask" in archive:
-        mask = archive.array("target_mask")
-        if mask.dtype.kind not in "biu" or mask.shape != (regimes, len(names)):
+        member = archive.member("target_mask")
+        if member.dtype.kind not in "biu" or member.shape != (regimes, len(names)):
             raise FileFormatError(
-                f"{archive.path}: target_mask has the shape {mask.shape} of {mask.dtype}, it must be "
+                f"{archive.path}: target_mask has the shape {member.shape} of {member.dtype}, it must be "
                 f"[{regimes}, {len(names)}] truth values"
             )
-        return [tuple(np.flatnonzero(row).tolist()) for row in mask]
+        return [tuple(np.flatnonzero(row).tolist()) for row in archive.array("target_mask")]
     if "targets" not in archive:
         if regimes > len(names):
             raise DataError(
@@ -230,12 +252,13 @@ def _target_sets(archive: Archive, names: list[str], regimes: int) -> list[tuple
                 "with the key targets which column each regime intervenes on"
             )
         return [(position,) for position in range(regimes)]
-    targets = archive.array("targets")
-    if targets.dtype.kind not in "iuU" or targets.shape != (regimes,):
+    member = archive.member("targets")
+    if member.dtype.kind not in "iuU" or member.shape != (regimes,):
         raise FileFormatError(
-            f"{archive.path}: targets has the shape {targets.shape} of {targets.dtype}, it must be {regimes} "
+            f"{archive.path}: targets has the shape {member.shape} of {member.dtype}, it must be {regimes} "
             "column positions or names"
         )
+    targets = archive.array("targets")
     positions = {name: position for position, name in enumerate(names)}
     return [
         resolve_targets(entry, positions, f"{archive.path}: regime {regime} of data_int")
@@ -247,8 +270,10 @@ def _categorical(archive: Archive, layout: _Layout, kinds: Mapping[str, Kind]) -
     count = len(layout.names)
     found = np.full(count, layout.observed.dtype.kind != "f")
     if "kinds" in archive:
-        recorded = archive.array("kinds")
-        if recorded.shape != (count,) or not np.isin(recorded, ("categorical", "continuous")).all():
+        member = archive.member("kinds")
+        fine = member.dtype.kind == "U" and member.shape == (count,)
+        recorded = archive.array("kinds") if fine else np.empty(0)
+        if not fine or not np.isin(recorded, ("categorical", "continuous")).all():
             raise FileFormatError(
                 f"{archive.path}: kinds must say 'categorical' or 'continuous' for each of the {count} columns"
             )
@@ -265,7 +290,7 @@ def _levels(archive: Archive, layout: _Layout, kinds: Mapping[str, Kind]) -> lis
         both = [layout.observed, *([layout.intervened] if layout.intervened else [])]
         truth = all(member.dtype.kind == "b" for member in both)
         return [(False, True) if truth else None] * len(names)
-    text = archive.array("levels")
+    text = archive.array("levels", longest_text=MAX_LEVELS * _LEVEL_CHARACTERS * len(names))
     try:
         raw: Any = json.loads(str(text[()])) if text.dtype.kind == "U" and text.shape == () else None
         levels = [None if entry is None else tuple(entry) for entry in raw]

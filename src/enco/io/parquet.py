@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from enco._memory import shortage
 from enco._variables import Kind
 from enco.data import InterventionalData
 from enco.errors import FileFormatError, MissingPackageError
@@ -24,6 +25,7 @@ from enco.io.frames import data_from_frame, frame_from_data
 __all__ = ["read_parquet", "write_parquet"]
 
 _KEY = b"enco"
+_VALUE_BYTES = 8  # of a number, or of what points to a text
 
 
 def read_parquet(
@@ -57,7 +59,7 @@ def read_parquet(
     levels = None
     text = (table.schema.metadata or {}).get(_KEY)
     if text is not None:
-        record = Record.from_json(text.decode("utf-8", "replace"), str(source))
+        record = Record.from_json(text, str(source))
         if table.num_rows != record.rows or table.column_names != [
             *(variable.name for variable in record.variables),
             record.notation.target,
@@ -116,13 +118,25 @@ def _read_table(source: Path) -> Any:
     arrow, parquet = _pyarrow("reading Parquet files")
     try:
         with parquet.ParquetFile(source) as file:  # of one file: no columns are guessed from folder names
+            _check_memory(source, file.metadata)
             table = file.read()
         table.validate(full=True)  # texts that are no UTF-8 and the like, which fail only when they are used
+    except FileFormatError:
+        raise
     except (arrow.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
         reason = " ".join(str(error).split())[:200]
         raise FileFormatError(f"{source}: this is not a readable Parquet file ({reason})") from error
     index = (table.schema.pandas_metadata or {}).get("index_columns", [])
     return table.drop_columns([name for name in index if name in table.column_names])  # row labels are no variables
+
+
+def _check_memory(source: Path, metadata: Any) -> None:
+    """Refuse a table for which there is not enough memory: a column of equal values takes next to nothing on disk."""
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    values = sum(group.column(place).num_values for group in groups for place in range(group.num_columns))
+    lacking = shortage(_VALUE_BYTES * values)
+    if lacking is not None:
+        raise FileFormatError(f"{source}: reading {values:,} values {lacking}: use fewer rows or columns")
 
 
 def _pyarrow(purpose: str) -> tuple[Any, Any]:

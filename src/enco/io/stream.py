@@ -14,9 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from enco._checks import check_variables
+from enco._units import in_short
 from enco._variables import Regime, Variable, code_dtype, regime_label
 from enco.errors import DataError
 from enco.io._atomic import AtomicFile, naming_output
+from enco.io._disk import check_disk
 
 __all__ = ["NpzStream"]
 
@@ -99,6 +101,8 @@ class NpzStream:
         self._member: IO[bytes] | None = None
 
     def __enter__(self) -> NpzStream:
+        rows, columns = sum(self._rows), len(self._variables)
+        check_disk(self._path, rows * columns * self._dtype.itemsize, f"{in_short(rows)} rows of {columns:,} variables")
         self._file = AtomicFile(self._path, overwrite=self._overwrite)
         try:
             with naming_output(self._file.path):

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from enco._memory import shortage
+from enco._units import in_short
 from enco._variables import code_dtype
 from enco.data import Regime, Variable
 from enco.errors import GraphError, SettingsError
@@ -79,6 +81,7 @@ class Sampler:
 
     def regimes(self, requests: Sequence[Request], rng: np.random.Generator) -> Iterator[Regime]:
         """Draw whole regimes, in order."""
+        self._check_memory(sum(request.rows for request in requests))
         blocks = self.blocks(requests, rng)
         for request in requests:
             codes: NDArray[Any] = np.empty((request.rows, len(self._observed_codes)), dtype=self._code_type)
@@ -98,6 +101,15 @@ class Sampler:
                 raise SettingsError(f"the number of rows must be 0 or more, but it is {request.rows}")
         entropy = rng.integers(2**32, size=4, dtype=np.uint64).tolist()
         return ordered_map(self._draw, self._tasks(requests, entropy))
+
+    def _check_memory(self, rows: int) -> None:
+        row_bytes = len(self._observed_codes) * np.dtype(self._code_type).itemsize + 4 * len(self._observed_reals)
+        lacking = shortage(rows * row_bytes)
+        if lacking is not None:
+            raise SettingsError(
+                f"drawing {in_short(rows)} rows of {len(self._column)} variables {lacking}: draw fewer rows, or write "
+                "them to an .npz file (SCM.write_npz, enco simulate --out NAME.npz), which holds few in memory"
+            )
 
     def _tasks(self, requests: Sequence[Request], entropy: list[int]) -> Iterator[_Task]:
         for regime, request in enumerate(requests):

@@ -11,6 +11,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from enco._units import in_short
+from enco._variables import MAX_LEVELS
 from enco.data import Variable
 from enco.errors import SettingsError
 from enco.graphs.dag import check_adjacency, topological_order
@@ -298,8 +300,11 @@ def _spread_categories(categories: int | Sequence[int], permutation: NDArray[np.
         counts = np.full(len(permutation), counts)
     if counts.shape != (len(permutation),):
         raise SettingsError(f"categories has {counts.size} entries for {len(permutation)} variables")
-    if not np.issubdtype(counts.dtype, np.integer) or (counts < 2).any():
-        raise SettingsError(f"every variable needs a whole number of categories, at least 2, but got {categories!r}")
+    if not np.issubdtype(counts.dtype, np.integer) or (counts < 2).any() or (counts > MAX_LEVELS).any():
+        raise SettingsError(
+            f"every variable needs a whole number of categories, from 2 to {MAX_LEVELS:,}, but got "
+            f"{in_short(categories)}"
+        )
     return [*counts[permutation].tolist(), *[int(counts.max())] * n_latent]
 
 

@@ -115,6 +115,8 @@ def _read_table(source: Path) -> pd.DataFrame:
             raise ValueError("a character is no text")
         if len(set(header) - {""}) < len(header) or any(row and len(row) != len(header) for row in rows):
             raise ValueError("it must have columns of different names, and every row a cell for each")
-        return pd.read_csv(io.StringIO(text), float_precision="round_trip", keep_default_na=False, na_values=[""])
+        return pd.read_csv(
+            io.StringIO(text), float_precision="round_trip", keep_default_na=False, na_values=["", "nan"]
+        )
     except (ValueError, csv.Error) as error:  # pandas' own errors are a kind of the first
         raise FileFormatError(f"{source}: this is not a table ({' '.join(str(error).split())[:200]})") from error

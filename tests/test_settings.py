@@ -18,6 +18,8 @@ AT_LEAST_ZERO = {
     "first_orientation_passes",
     "orientation_passes",
     "least_orientation",
+    "freezing_steps",
+    "held_out",
     "second_look_epoch",
     "second_look_gamma",
     "refine_rounds",
@@ -29,6 +31,7 @@ AT_LEAST_ZERO = {
 POSITIVE = (WHOLE | NUMBER) - AT_LEAST_ZERO
 SWITCHES = {setting.name for setting in fields(Settings) if setting.type is bool}
 CHOICES = {  # the default first
+    "preset": ["enco", "paper"],
     "estimator": ["paired", "independent", "reinforce"],
     "engine": ["auto", "fused", "torch"],
     "density": ["gaussian", "dsf", "spline"],
@@ -164,7 +167,8 @@ def test_parse_keeps_the_types():
 
 def test_parse_names_an_unknown_setting_and_the_choices():
     with pytest.raises(
-        SettingsError, match=r"there is no setting 'lambda'; choose from batch, candidates, check_every, .*, weight_"
+        SettingsError,
+        match=r"there is no setting 'lambda'; choose from batch, candidates, centred, check_every, .*, weight_",
     ):
         Settings.parse(**{"lambda": "0.1"})
 

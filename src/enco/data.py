@@ -112,6 +112,11 @@ class InterventionalData(FormatMethods):
         """The regimes with at least one target."""
         return self.regimes[1:]
 
+    @property
+    def partial(self) -> bool:
+        """Whether some variable is never a target of an intervention."""
+        return len({target for regime in self.regimes for target in regime.targets}) < self.n_variables
+
     def position(self, name: str) -> int:
         """Return the column position of a variable.
 

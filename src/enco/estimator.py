@@ -27,12 +27,12 @@ from enco.io.frames import is_frame, open_frame
 from enco.knowledge import Knowledge
 from enco.likelihood import Mechanisms, aligned
 from enco.result import Result
-from enco.settings import CandidateRule, DensityName, EngineName, EstimatorName, Settings
+from enco.settings import CandidateRule, DensityName, EngineName, EstimatorName, PresetName, Settings
 
 __all__ = ["ENCO"]
 
 _OBSERVATIONAL = ("", "control")
-_DIRECT = ("sparsity", "max_epochs", "estimator", "hidden", "engine", "density", "latent")
+_DIRECT = ("preset", "sparsity", "max_epochs", "estimator", "hidden", "engine", "density", "latent")
 
 
 class ENCO(BaseEstimator):
@@ -53,6 +53,9 @@ class ENCO(BaseEstimator):
     density : {"gaussian", "dsf", "spline"}
         Of continuous variables given their parents: normal, deep sigmoidal flow, neural spline flow. Flows need
         ``pip install "enco[torch]"``.
+    preset : {"enco", "paper"}
+        Settings to begin with: the default ones, or those of the paper, which is Algorithm 1 with its order step and
+        nothing else (`Settings.paper`). Parameters and settings that differ from the default ones override it.
     candidates : {"auto", "all", "screen"} or bool [N, N]
         Pairs to consider: all of them, those that a test of dependence leaves (see `enco.screening`), or a mask of your
         own, row = cause. "auto" is "all" for up to 75 variables and "screen" for more.
@@ -114,6 +117,7 @@ class ENCO(BaseEstimator):
         hidden: int = Settings.hidden,
         engine: EngineName = Settings.engine,
         density: DensityName = Settings.density,
+        preset: PresetName = Settings.preset,
         candidates: CandidateRule | ArrayLike = Settings.candidates,
         latent: bool = Settings.latent,
         network: NetworkFactory | None = None,
@@ -129,6 +133,7 @@ class ENCO(BaseEstimator):
         self.hidden = hidden
         self.engine = engine
         self.density = density
+        self.preset = preset
         self.candidates = candidates
         self.latent = latent
         self.network = network
@@ -179,12 +184,13 @@ class ENCO(BaseEstimator):
         >>> fitted.causal_order_ in (["X1", "X2"], ["X2", "X1"])
         True
         """
-        settings = self._settings()
+        self._settings()  # refuses what is wrong before it looks at data
         n_jobs = count_threads(self.n_jobs)
         seed = _seed(self.random_state)
         if self.knowledge is not None and not isinstance(self.knowledge, Knowledge):
             raise SettingsError(f"knowledge must be a Knowledge object, got {type(self.knowledge).__name__}")
         data = _data(X, targets)
+        settings = self._settings(data.n_variables, partial=data.partial)
         started = time.perf_counter()
         discovery = Discovery(
             data,
@@ -254,7 +260,7 @@ class ENCO(BaseEstimator):
             self._mechanisms = Mechanisms(
                 known,
                 self.adjacency_matrix_,
-                settings=self._settings(),
+                settings=Settings(**self.result_.settings),
                 network=self.network,
                 seed=self.result_.seed,
                 n_jobs=count_threads(self.n_jobs),
@@ -272,8 +278,11 @@ class ENCO(BaseEstimator):
         tags.target_tags.required = False
         return tags
 
-    def _settings(self) -> Settings:
-        """Direct parameters and `settings` together; where only one of the two differs from the default, it counts."""
+    def _settings(self, n_variables: int = 25, *, partial: bool = False) -> Settings:
+        """Direct parameters and `settings` together; where only one of the two differs from the default, it counts.
+
+        Those that differ from the default override the preset, as do all that `settings` names.
+        """
         known = {setting.name: setting.default for setting in fields(Settings)}
         if isinstance(self.settings, Settings):
             given = asdict(self.settings)
@@ -290,8 +299,9 @@ class ENCO(BaseEstimator):
                 raise SettingsError(
                     f"{name} is {direct!r} as a parameter and {other!r} in settings: give it in one place only"
                 )
-            given[name] = other if direct == known[name] else direct
-        return Settings(**given)
+            if name in given or direct != known[name]:
+                given[name] = other if direct == known[name] else direct
+        return Settings.of_preset(n_variables, partial=partial, **given)
 
 
 def _candidate_mask(candidates: ArrayLike, n_variables: int) -> NDArray[np.bool_]:

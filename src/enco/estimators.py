@@ -10,6 +10,7 @@ the bracket that Eq. 3 and Eq. 4 of the paper share. They differ in variance and
 paired        one graph per row, every edge toggled in it: common random numbers on both sides (default)
 independent   the paper's: K graphs shared by all rows, split by whether they contain the edge
 reinforce     K graphs, score function weighted by their likelihoods, as in Bengio et al. (Eq. 5); for the ablation
+toggled       few graphs, each scored with and without the edges out of the targets; for steps that move theta only
 ============  ==========================================================================================
 
 The gradients follow from delta in `gamma_gradient` (Eq. 3, with the cost of an edge from `edge_cost`) and
@@ -35,6 +36,7 @@ __all__ = [
     "paired",
     "reinforce",
     "theta_gradient",
+    "toggled",
     "weighted_presence",
 ]
 
@@ -117,6 +119,21 @@ def reinforce(
     with np.errstate(invalid="ignore", divide="ignore"):
         delta = (probability - weighted_presence(model, regime, rows, probability, rng, n_graphs)) / spread
     return np.where(wanted & _free(model, regime) & (spread > 0), delta, np.nan)
+
+
+def toggled(
+    model: ConditionalModel, regime: Regime, rows: Rows, probability: Floats, wanted: Mask, rng: np.random.Generator,
+    n_graphs: int,
+) -> Floats:  # fmt: skip
+    """Edge effects by graphs that differ in the wanted edges only (gamma-freezing, Appendix C.2).
+
+    X_j's loss depends on the edges into X_j alone. So if at most one edge into each variable is wanted, as with those
+    out of a single target, all of them can be switched at once: K graphs with all, and the same K with none.
+    """
+    graphs = rng.random((n_graphs, len(probability))) < probability
+    losses = model.graph_losses(regime, rows, np.concatenate([graphs | wanted, graphs & ~wanted]))
+    delta: Floats = (losses[:n_graphs] - losses[n_graphs:]).mean(axis=0)[model.candidates.effect]
+    return np.where(wanted & _free(model, regime), delta, np.nan)
 
 
 def weighted_presence(

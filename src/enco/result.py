@@ -155,8 +155,10 @@ class Result:
         if latent:
             lc = pairs.dense(discovery.lc_scores(), fill=np.nan)
             raw &= ~(lc > discovery.settings.confounder_threshold)
-        # Where there is a cycle, the data next to its edges say where to cut; theta decides what they leave open.
-        preference = theta + mirrored(pairs.dense(discovery.orientation_evidence()), gamma)
+        preference = theta
+        if discovery.settings.order_evidence:
+            # Where there is a cycle, the data next to its edges say where to cut; theta decides what they leave open.
+            preference = theta + mirrored(pairs.dense(discovery.orientation_evidence()), gamma)
         ordered = acyclic(raw, with_firm_requirements(gamma, theta, preference), names=names)
         final, moves = discovery.refine(ordered.adjacency, on_progress=on_progress)
         scores = None

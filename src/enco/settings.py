@@ -1,6 +1,7 @@
 """Every setting of a fit, in one place, with the paper's symbol and value where it has one."""
 
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
 from math import isfinite
 from numbers import Integral, Real
 from typing import Any, Literal, get_args
@@ -8,20 +9,73 @@ from typing import Any, Literal, get_args
 from enco._units import in_short
 from enco.errors import SettingsError
 
-__all__ = ["LARGEST", "CandidateRule", "DensityName", "EngineName", "EstimatorName", "Settings", "check_setting"]
+__all__ = [
+    "LARGEST",
+    "PAPER",
+    "CandidateRule",
+    "DensityName",
+    "EngineName",
+    "EstimatorName",
+    "PresetName",
+    "Settings",
+    "check_setting",
+]
 
 EstimatorName = Literal["paired", "independent", "reinforce"]
 EngineName = Literal["auto", "fused", "torch"]
 DensityName = Literal["gaussian", "dsf", "spline"]
 CandidateRule = Literal["auto", "all", "screen"]
+PresetName = Literal["enco", "paper"]
 
 LARGEST = 2**31 - 1
 """Of any number: no sensible one is larger, and kernels and array shapes overflow not far beyond."""
 
+PAPER: dict[str, tuple[Any, str]] = {
+    "sparsity": (0.004, "lambda_sparse, Appendix C.1"),
+    "max_epochs": (30, "Appendix C.1"),
+    "settled_epochs": (30, "all epochs run, Algorithm 1"),
+    "first_fit_steps": (1000, "F, Appendix C.1"),
+    "fit_steps": (1000, "F, Appendix C.1"),
+    "graph_steps": (100, "G, Appendix C.1"),
+    "graph_batch": (128, "Appendix C.1"),
+    "gamma_rate": (2e-2, "Appendix C.1"),
+    "theta_rate": (1e-1, "Appendix C.1"),
+    "distant_theta_factor": (0.1, "Appendix C.4"),
+    "estimator": ("independent", "Section 3.3, Appendix A.1"),
+    "graph_samples": (100, "K, Appendix C.1"),
+    "candidates": ("all", "Section 3.2"),
+    "rest_rate": (1.0, "no pair rests"),
+    "orientation_epochs": (0, "theta and gamma move together, Algorithm 1"),
+    "orientation_passes": (0, "Algorithm 1"),
+    "least_orientation": (0.0, "parents are drawn from the edge probabilities, Eq. 1"),
+    "largest_presence": (1.0, "Eq. 1"),
+    "second_look_epoch": (0, "none"),
+    "order_evidence": (False, "orientation probabilities alone, Appendix C.1"),
+    "refine_rounds": (0, "none"),
+    "confounder_threshold": (0.4, "tau, Appendix C.3"),
+    "hidden": (64, "Appendix C.1"),
+    "batch": (128, "Appendix C.1"),
+    "learning_rate": (5e-3, "Appendix C.1"),
+    "weight_decay": (1e-4, "Appendix C.1"),
+    "held_out": (0.0, "F steps on all rows, Algorithm 1"),
+    "centred": (False, "an absent parent is zero, Eq. 1"),
+}
+"""What the preset "paper" sets, and where the paper says so."""
+
+_PAPER_PARTIAL = {  # where some variables are never intervened on, Appendix C.4
+    "sparsity": 0.002,
+    "weight_decay": 4e-5,
+}
+_PAPER_LARGE: dict[int, dict[str, Any]] = {  # from this number of variables on, Appendix C.2
+    100: {"sparsity": 0.01, "first_fit_steps": 2000, "fit_steps": 2000, "freezing_steps": 1000},
+    400: {"first_fit_steps": 4000, "fit_steps": 4000, "freezing_steps": 2000},
+    1000: {"batch": 64},
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Settings of a fit; the defaults reproduce the paper's tables.
+    """Settings of a fit; `Settings.paper` has those of the paper.
 
     Examples
     --------
@@ -32,6 +86,8 @@ class Settings:
     ...
     enco.errors.SettingsError: setting sparsity must be at least 0, got -1
     """
+
+    preset: PresetName = "enco"  # which other settings began with; "paper" has no additions, see `Settings.paper`
 
     # The objective
     sparsity: float = 0.004  # lambda_sparse: an edge must lower the loss of its effect by more than this (nats)
@@ -55,6 +111,8 @@ class Settings:
     first_orientation_passes: int = 10  # passes over all regimes in each of them
     orientation_passes: int = 2  # theta-only passes before the G steps of a later epoch
     orientation_batch: int = 256  # rows of each regime in such a pass
+    freezing_steps: int = 0  # theta-only steps instead of the G steps of every second epoch, gamma frozen
+    freezing_graphs: int = 2  # graphs in each of them, each scored with and without the edge
 
     # What the networks train on (not in the paper): evidence on an edge needs networks that know both of its states
     least_orientation: float = 0.3  # parents are drawn as if sigmoid(theta) were at least this
@@ -63,6 +121,9 @@ class Settings:
     # A second look at rejected edges (not in the paper): their networks had few co-parents when they were rejected
     second_look_epoch: int = 5  # after this many epochs; 0 for never
     second_look_gamma: float = 2.0  # gamma of a rejected, possible edge then
+
+    # The order step
+    order_evidence: bool = True  # cut cycles by what the data next to their edges say; else by theta alone (the paper)
 
     # Refinement of the final graph (not in the paper; see `enco.fitting.refine`)
     refine_rounds: int = 2  # 0 for none
@@ -89,13 +150,77 @@ class Settings:
     batch: int = 128
     learning_rate: float = 2e-3
     weight_decay: float = 1e-3
-    held_out: float = 0.1  # share of the observational rows that decides when a network stops training
+    centred: bool = True  # an absent categorical parent stands for an average one (not in the paper)
+    held_out: float = 0.1  # share of the observational rows that decides when a network stops; 0: all steps on all rows
     check_every: int = 50  # training steps between two looks at the held-out rows
     patience: int = 4  # looks without improvement before a network stops
 
     def __post_init__(self) -> None:
         for setting in fields(self):
             check_setting(setting.name, setting.type, getattr(self, setting.name))
+        if self.preset == "paper" and self.candidates == "screen":
+            raise SettingsError(
+                "the preset paper considers all pairs, and candidates is 'screen': leave one of the two out"
+            )
+
+    @classmethod
+    def paper(cls, n_variables: int = 25, *, partial: bool = False, **changes: Any) -> "Settings":
+        """Return the settings of the paper: Algorithm 1 and its order step, without additions.
+
+        Parameters
+        ----------
+        n_variables : int
+            The paper trains longer, and freezes gamma in every second stage, from 100 variables on.
+        partial : bool
+            Whether some variables are never intervened on: the paper then has a smaller `sparsity` and weight decay.
+        **changes
+            Settings that differ from the paper's.
+
+        Examples
+        --------
+        >>> Settings.paper().estimator, Settings.paper(partial=True).sparsity, Settings.paper(400).freezing_steps
+        ('independent', 0.002, 2000)
+        >>> Settings.paper(max_epochs=10).changes(25)
+        {'max_epochs': 10}
+        """
+        chosen: dict[str, Any] = {name: value for name, (value, _) in PAPER.items()}
+        for least, values in _PAPER_LARGE.items():
+            if n_variables >= least:
+                chosen.update(values)
+        if partial:
+            chosen.update(_PAPER_PARTIAL)
+        return cls(**(chosen | {"preset": "paper"} | changes))
+
+    @classmethod
+    def of_preset(
+        cls, n_variables: int = 25, *, partial: bool = False, preset: str = "enco", **changes: Any
+    ) -> "Settings":
+        """Return the settings of a preset, "enco" (the default settings) or "paper", with some changes.
+
+        Examples
+        --------
+        >>> Settings.of_preset(preset="paper", hidden=32) == Settings.paper(hidden=32)
+        True
+        >>> Settings.of_preset(preset="papre")
+        Traceback (most recent call last):
+        ...
+        enco.errors.SettingsError: there is no preset 'papre'; choose from enco, paper
+        """
+        if preset not in get_args(PresetName):
+            raise SettingsError(f"there is no preset {preset!r}; choose from {', '.join(get_args(PresetName))}")
+        return cls.paper(n_variables, partial=partial, **changes) if preset == "paper" else cls(**changes)
+
+    def changes(self, n_variables: int, *, partial: bool = False) -> dict[str, Any]:
+        """Return the settings that differ from those of the preset, for data of this size.
+
+        Examples
+        --------
+        >>> Settings(sparsity=0.01).changes(25)
+        {'sparsity': 0.01}
+        """
+        preset = Settings.paper(n_variables, partial=partial) if self.preset == "paper" else Settings()
+        mine, theirs = asdict(self), asdict(preset)
+        return {name: value for name, value in mine.items() if value != theirs[name]}
 
     @classmethod
     def parse(cls, **texts: str) -> "Settings":
@@ -105,6 +230,19 @@ class Settings:
         --------
         >>> Settings.parse(sparsity="0.01", graph_steps="50").graph_steps
         50
+        >>> Settings.parse(preset="paper").graph_steps
+        100
+        """
+        return cls.of_preset(**cls.values_of(texts))
+
+    @classmethod
+    def values_of(cls, texts: Mapping[str, str]) -> dict[str, Any]:
+        """Read texts, as the command line gives them, as the values of settings.
+
+        Examples
+        --------
+        >>> Settings.values_of({"sparsity": "0.01"})
+        {'sparsity': 0.01}
         """
         types: dict[str, Any] = {setting.name: setting.type for setting in fields(cls)}
         values: dict[str, Any] = {}
@@ -115,7 +253,7 @@ class Settings:
                 values[name] = _parsed(types[name], text)
             except ValueError:
                 raise SettingsError(f"setting {name} must be {_words(types[name])}, got {in_short(text)}") from None
-        return cls(**values)
+        return values
 
 
 _AT_LEAST_ZERO = {
@@ -126,6 +264,8 @@ _AT_LEAST_ZERO = {
     "first_orientation_passes",
     "orientation_passes",
     "least_orientation",
+    "freezing_steps",
+    "held_out",
     "second_look_epoch",
     "second_look_gamma",
     "refine_rounds",

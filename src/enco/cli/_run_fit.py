@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -29,7 +29,8 @@ class Request:
 
     data: Path
     out: Path
-    settings: Settings
+    changes: dict[str, Any]
+    """Settings that differ from the preset's, and the preset itself."""
     target_column: str = "perturbation"
     control: list[str] | None = None
     separator: str = "+"
@@ -52,6 +53,7 @@ class _Problem:
     """What determines a fit, read from the files."""
 
     data: InterventionalData
+    settings: Settings
     knowledge: Knowledge | None
     identity: Identity
     n_jobs: int
@@ -76,11 +78,13 @@ def _read(request: Request) -> _Problem:
     from enco._threads import count_threads
     from enco.fitting.checkpoint import Identity
     from enco.knowledge import Knowledge
+    from enco.settings import Settings
 
     data = request.load_data()
     known = None if request.knowledge is None else Knowledge.from_toml(request.knowledge)
-    identity = Identity.of(data, request.settings, knowledge=known, seed=request.seed)
-    return _Problem(data, known, identity, count_threads(request.threads))
+    settings = Settings.of_preset(data.n_variables, partial=data.partial, **request.changes)
+    identity = Identity.of(data, settings, knowledge=known, seed=request.seed)
+    return _Problem(data, settings, known, identity, count_threads(request.threads))
 
 
 def _discovery(request: Request, problem: _Problem) -> Discovery:
@@ -88,7 +92,7 @@ def _discovery(request: Request, problem: _Problem) -> Discovery:
 
     return Discovery(
         problem.data,
-        settings=request.settings,
+        settings=problem.settings,
         knowledge=problem.knowledge,
         seed=request.seed,
         n_jobs=problem.n_jobs,
@@ -208,6 +212,10 @@ def _show_plan(discovery: Discovery, data: InterventionalData, n_jobs: int) -> N
         f"{n_regimes} intervention regime{'s' if n_regimes != 1 else ''}"
     )
     chosen = "screened by tests of dependence" if discovery.screening else "all that knowledge leaves open"
+    if discovery.settings.preset != "enco":
+        changes = discovery.settings.changes(data.n_variables, partial=data.partial)
+        listed = ", ".join(f"{name}={value}" for name, value in changes.items())
+        typer.echo(f"preset  {discovery.settings.preset}{f', changed: {listed}' if listed else ''}")
     typer.echo(f"pairs   {pairs.n_pairs:,} of {data.n_variables * (data.n_variables - 1):,}, {chosen}")
     typer.echo(
         f"cost    about {in_time(seconds_of(discovery, data, n_jobs))} on {n_jobs} thread{'s' if n_jobs != 1 else ''} "

@@ -41,7 +41,6 @@ def _show(out: Path, seed: int) -> None:
     from enco.cli.report import report
     from enco.cli.simulate import simulate
     from enco.result import Result
-    from enco.settings import Settings
 
     data, picture = out / "data.npz", out / "graph.png"
     for path in (data, picture):
@@ -51,7 +50,7 @@ def _show(out: Path, seed: int) -> None:
     _title("Simulated data")
     simulate(out=data, edge_probability=0.15, seed=seed, force=True)
     _title("Learning the graph")
-    run_fit(Request(data=data, out=out, settings=Settings.parse(), seed=seed, force=True))
+    run_fit(Request(data=data, out=out, changes={}, seed=seed, force=True))
     _title("The edges")
     result = Result.load(out)
     for edge in result.to_frame().itertuples():

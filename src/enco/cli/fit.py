@@ -35,6 +35,9 @@ def fit(
             show_default="auto: screen above 75 variables",
         ),
     ] = None,
+    preset: Annotated[
+        str, typer.Option(help="Settings to begin with: enco, or paper (Algorithm 1 as published, no additions).")
+    ] = "enco",
     latent: Annotated[bool, typer.Option("--latent", help="Look for latent confounders of two variables.")] = False,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue a fit that was interrupted, or add to a finished one.")
@@ -73,16 +76,21 @@ def fit(
       enco fit data.npz --out result --report
       enco fit screen.csv --target-column guide --control non-targeting --knowledge known.toml --out result
       enco fit data.npz --latent --out result
+      enco fit data.npz --preset paper --out result
       enco fit data.npz --set sparsity=0.01 --set max_epochs=50 --seed 3 --out result
       enco fit data.npz --out result --resume
       enco fit data.npz --out result --bootstrap 20
       enco fit thousand.npz --candidates screen --out result
     """  # noqa: D301 - a real backspace keeps the lines of the paragraph apart
+    from enco.settings import Settings
+
     given = [*(["latent=true"] if latent else []), *([] if candidates is None else [f"candidates={candidates}"])]
+    changes = Settings.values_of(read_pairs([f"preset={preset}", *(set_ or []), *given]))
+    Settings.of_preset(**changes)  # refuses what is wrong before it looks at data
     request = Request(
         data=data,
         out=out,
-        settings=_settings([*(set_ or []), *given]),
+        changes=changes,
         target_column=target_column,
         control=control,
         separator=separator,

@@ -44,7 +44,16 @@ def make_model(
         raise SettingsError(f'engine "fused" cannot do {needs[0]}: use engine "torch" or "auto"')
     shared: dict[str, Any] = {
         name: getattr(settings, name)
-        for name in ("hidden", "batch", "learning_rate", "weight_decay", "held_out", "check_every", "patience")
+        for name in (
+            "hidden",
+            "batch",
+            "learning_rate",
+            "weight_decay",
+            "held_out",
+            "check_every",
+            "patience",
+            "centred",
+        )
     }
     if settings.engine == "torch" or needs:
         own: dict[str, Any] = {name: getattr(settings, name) for name in ("layers", "density", "device")}

@@ -9,7 +9,7 @@ from enco.conditionals.base import ConditionalModel
 from enco.conditionals.fused import FusedConditionals
 from enco.confounders import scorable
 from enco.data import Regime
-from enco.estimators import ESTIMATORS, edge_cost, gamma_gradient, theta_gradient
+from enco.estimators import ESTIMATORS, edge_cost, gamma_gradient, theta_gradient, toggled
 from enco.fitting.confounding import confounding
 from enco.fitting.counts import Counts
 from enco.fitting.moves import Move
@@ -96,6 +96,15 @@ class GraphFitting:
         gradient = self._gamma_gradient(delta)
         self._move_theta(regime, delta)
         self._move_gamma(regime, gradient)
+
+    def step_frozen(self, regime: Regime) -> None:
+        """One step that moves theta only, gamma frozen, as the paper does in large graphs (Appendix C.2)."""
+        rows, cause = self._batch(regime, self.settings.graph_batch), self.parameters.candidates.cause
+        for target in regime.targets:
+            probability = self.parameters.edge_probability()
+            n_graphs = self.settings.freezing_graphs
+            delta = toggled(self.model, regime, rows, probability, cause == target, self.rng, n_graphs)
+            self._move_theta(regime, delta)
 
     def orientation_evidence(self, repeats: int = 4) -> Floats:
         """Log-likelihood ratio, in nats, of each orientation against its reverse on the rows next to its ends, [P].
@@ -215,9 +224,11 @@ class GraphFitting:
             yield self.regimes[position]
 
     def _effects(self, regime: Regime, batch: int, *, wanted: NDArray[np.bool_]) -> Floats:
-        rows = np.sort(self.rng.permutation(regime.n_rows)[:batch])
-        probability = self.parameters.edge_probability()
+        rows, probability = self._batch(regime, batch), self.parameters.edge_probability()
         return self._estimate(self.model, regime, rows, probability, wanted, self.rng, self.settings.graph_samples)
+
+    def _batch(self, regime: Regime, batch: int) -> NDArray[np.int64]:
+        return np.sort(self.rng.permutation(regime.n_rows)[:batch])
 
     def _gamma_gradient(self, delta: Floats) -> Floats:
         cost = edge_cost(self.settings.estimator, self.parameters, self.settings.sparsity)

@@ -295,12 +295,15 @@ class Discovery:
     def _fit_graph(self, on_progress: Callable[[Progress], None]) -> None:
         orienting = self.epoch < self.settings.orientation_epochs
         passes = self.settings.first_orientation_passes if orienting else self.settings.orientation_passes
-        steps = 0 if orienting else self.settings.graph_steps
+        frozen = self.settings.freezing_steps > 0 and self.epoch % 2 == 1
+        step = self.graph_fitting.step_frozen if frozen else self.graph_fitting.step
+        steps = self.settings.freezing_steps if frozen else self.settings.graph_steps
+        steps = 0 if orienting else steps
         for done in range(passes):
             self.graph_fitting.orient(existence=self.settings.latent and not orienting)
             on_progress(self._progress("orientations", (done + 1) / passes))
         for done, regime in enumerate(self.graph_fitting.sequence(steps)):
-            self.graph_fitting.step(regime)
+            step(regime)
             on_progress(self._progress("graph", (done + 1) / steps))
 
     def _record(self, before: NDArray[np.bool_], report: FitReport) -> EpochRecord:

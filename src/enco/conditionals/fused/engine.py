@@ -32,9 +32,10 @@ class NetworkSettings:
     batch: int = 128  # rows per step
     learning_rate: float = 5e-3
     weight_decay: float = 1e-4
-    held_out: float = 0.1  # share of observational rows that decides when to stop
+    held_out: float = 0.1  # share of observational rows that decides when to stop; 0: all steps on all rows
     check_every: int = 50  # steps between looks at the held-out rows
     patience: int = 4  # looks without improvement before a variable stops
+    centred: bool = True  # whether an absent categorical parent stands for an average one
 
 
 class FusedConditionals:
@@ -251,9 +252,9 @@ class FusedConditionals:
             *changed, np.empty_like(changed[0]), np.zeros_like(changed[0]), hidden, part.out_row, n_out, gaussian,
             part.table_row, numeric[possible], x, y, x_held, y_held, pairs[possible], self.streams[j : j + 1],
             self.counters[j : j + 1], steps, batch, settings.learning_rate, settings.weight_decay, settings.check_every,
-            settings.patience,
+            settings.patience if settings.held_out else 0,
         )  # fmt: skip
-        if not gaussian:
+        if settings.centred and not gaussian:
             weights = changed[0].reshape(-1, hidden)
             center_tables(weights, part.out_row, part.table_row, numeric[possible], x, pairs[possible])
         for state, new in zip((block, self.first[segment], self.second[segment]), changed, strict=True):

@@ -134,6 +134,9 @@ def fit_variable(
         Work space; `gradient` must be zero.
     counter : int64 [1]
         Adam's step number, carried across stages.
+    patience : int
+        Looks at the held-out rows without improvement before training stops. 0: it never does, and the last weights
+        are kept, not the best.
     """
     weights = block.reshape(-1, hidden)
     out_w = weights[out_row : out_row + n_out]
@@ -180,12 +183,12 @@ def fit_variable(
         counter[0] += 1
         adam(block, gradient, first, second, counter[0], learning_rate, weight_decay)
         taken += 1
-        if taken % check_every == 0 or taken == steps:
+        if (patience > 0 and taken % check_every == 0) or taken == steps:
             held_stream[0] = held_state
             held = block_loss(
                 block, hidden, out_row, n_out, gaussian, table_row, numeric, x_held, y_held, threshold, held_stream
             )
-            if held < best_loss:
+            if held < best_loss or patience == 0:
                 best_loss = held
                 best[:] = block
                 fruitless = 0

@@ -32,9 +32,10 @@ class TorchSettings:
     batch: int = 128  # rows per step
     learning_rate: float = 2e-3
     weight_decay: float = 1e-3
-    held_out: float = 0.1  # share of observational rows that decides when to stop
+    held_out: float = 0.1  # share of observational rows that decides when to stop; 0: all steps on all rows
     check_every: int = 50  # steps between looks at the held-out rows
     patience: int = 4  # looks without improvement before a variable stops
+    centred: bool = True  # whether an absent categorical parent stands for an average one
     density: DensityName = "gaussian"  # of continuous variables given their parents
     device: str = "cpu"  # as torch.device reads it: "cpu", "cuda", "cuda:1"
     network: NetworkFactory | None = None  # a user's own module instead of the built-in network

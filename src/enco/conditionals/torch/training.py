@@ -57,10 +57,11 @@ def fit_bank(
     while step < steps and len(work.index):
         work.step(train, probability, settings)
         step += 1
-        if step % settings.check_every and step < steps:
+        stops_early = settings.held_out > 0
+        if step < steps and (step % settings.check_every or not stops_early):
             continue
         now, index = held_out_losses(bank, work.weights, held, probability, held_seed, work.index), work.index
-        better = now < best_loss[index]
+        better = (now < best_loss[index]) | (not stops_early)
         best[index[better]] = work.weights.detach()[better]
         best_loss[index[better]] = now[better]
         fruitless[index] = torch.where(better, 0, fruitless[index] + 1)
@@ -73,7 +74,8 @@ def fit_bank(
     index = torch.from_numpy(chosen).to(bank.weights.device)
     trained = bank.weights[index]
     variables = torch.from_numpy(bank.variables).to(index.device)[index]
-    bank.network.select(index).center(trained, train, train.weights(variables), probability)
+    if settings.centred:
+        bank.network.select(index).center(trained, train, train.weights(variables), probability)
     bank.weights[index] = trained
     return best_loss.cpu().numpy(), taken.cpu().numpy()
 

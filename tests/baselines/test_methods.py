@@ -15,6 +15,7 @@ from enco.result import Result
 DCDI = {"max_steps": 2000, "mu": 1e-4, "learning_rate": 0.01}
 QUICK = {
     "enco": {},
+    "enco-paper": {"fit_steps": 300, "graph_samples": 50, "max_epochs": 12},
     "enco-reinforce": {"graph_samples": 50},
     "enco-independent": {"graph_samples": 50},
     "sdi": {"max_epochs": 20, "fit_steps": 100, "graph_steps": 50, "gamma_rate": 0.03, "hidden": 16},

@@ -2,7 +2,7 @@
 
 ==================  ====================================================================================
 `base`              `Method`, `METHODS`, `register`: start reading here
-`enco_methods`      ENCO, and ENCO with other gradient estimators
+`enco_methods`      ENCO, ENCO as the paper has it, and ENCO with other gradient estimators
 `sdi`               SDI, on the networks of this package
 `dcdi`              DCDI; its loop is in `dcdi_training`, its networks in `dcdi_networks` and `dcdi_flows`
 `gies`, `igsp`      score-based and permutation search, by the packages `gies` and `causaldag`
@@ -16,12 +16,12 @@ Examples
 --------
 >>> from enco.baselines import METHODS
 >>> list(METHODS)
-['enco', 'enco-reinforce', 'enco-independent', 'sdi', 'dcdi', 'dcdi-dsf', 'gies', 'igsp', 'ges']
+['enco', 'enco-paper', 'enco-reinforce', 'enco-independent', 'sdi', 'dcdi', 'dcdi-dsf', 'gies', 'igsp', 'ges']
 """
 
 from enco.baselines.base import BOTH_KINDS, METHODS, Method, MethodSettings, find_method, register
 from enco.baselines.dcdi import DCDI, DCDIDSF
-from enco.baselines.enco_methods import Enco, EncoIndependent, EncoReinforce
+from enco.baselines.enco_methods import Enco, EncoIndependent, EncoPaper, EncoReinforce
 from enco.baselines.ges import GES
 from enco.baselines.gies import GIES
 from enco.baselines.igsp import IGSP
@@ -30,6 +30,7 @@ from enco.baselines.sdi import SDI
 __all__ = ["BOTH_KINDS", "METHODS", "Method", "MethodSettings", "find_method", "register"]
 
 register(Enco())
+register(EncoPaper())
 register(EncoReinforce())
 register(EncoIndependent())
 register(SDI())

@@ -78,7 +78,7 @@ class Method(ABC):
         Result
             With the method's name among its settings and the seconds it took.
         """
-        chosen = self.make_settings(**settings)
+        chosen = self.settings_for(data, **settings)
         self._check_kinds(data)
         started = time.perf_counter()
         result = self.learn(data, chosen, seed=seed, n_jobs=n_jobs)
@@ -97,6 +97,10 @@ class Method(ABC):
                 choice = f"choose from {', '.join(sorted(known))}" if known else "it has none"
                 raise SettingsError(f"method {self.name!r} has no setting {name!r}; {choice}")
         return self.settings_type(**given)
+
+    def settings_for(self, data: InterventionalData, **given: Any) -> Any:
+        """Return the settings for these data; the same for all unless a method says otherwise."""
+        return self.make_settings(**given)
 
     def read_settings(self, texts: Mapping[str, str]) -> dict[str, Any]:
         """Turn texts, as the command line gives them, into keywords of `fit`; what is no number stays for its checks.

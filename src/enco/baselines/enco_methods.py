@@ -8,7 +8,7 @@ from enco.fitting.loop import Discovery
 from enco.result import Result
 from enco.settings import EstimatorName, Settings
 
-__all__ = ["Enco", "EncoIndependent", "EncoReinforce"]
+__all__ = ["Enco", "EncoIndependent", "EncoPaper", "EncoReinforce"]
 
 
 class Enco(Method):
@@ -33,6 +33,25 @@ class Enco(Method):
         discovery = Discovery(data, settings=settings, seed=seed, n_jobs=n_jobs)
         discovery.run()
         return Result.from_discovery(discovery, data, seconds=0.0, seed=seed)
+
+
+class EncoPaper(Enco):
+    """ENCO as published: Algorithm 1 with the paper's settings and its order step, nothing else (`Settings.paper`).
+
+    `Result.adjacency_raw` is the paper's ENCO, `Result.adjacency` its ENCO-acyclic.
+    """
+
+    name = "enco-paper"
+
+    def make_settings(self, **given: Any) -> Any:
+        """Return the settings of the paper for up to 99 variables, all of them intervened on."""
+        super().make_settings(**given)  # refuses unknown names
+        return Settings.paper(**given)
+
+    def settings_for(self, data: InterventionalData, **given: Any) -> Any:
+        """Return the settings that the paper has for data of this size, with or without all interventions."""
+        self.make_settings(**given)  # refuses unknown names
+        return Settings.paper(data.n_variables, partial=data.partial, **given)
 
 
 class EncoIndependent(Enco):

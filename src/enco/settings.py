@@ -57,7 +57,6 @@ PAPER: dict[str, tuple[Any, str]] = {
     "batch": (128, "Appendix C.1"),
     "learning_rate": (5e-3, "Appendix C.1"),
     "weight_decay": (1e-4, "Appendix C.1"),
-    "held_out": (0.0, "F steps on all rows, Algorithm 1"),
     "centred": (False, "an absent parent is zero, Eq. 1"),
 }
 """What the preset "paper" sets, and where the paper says so."""

@@ -179,7 +179,7 @@ def test_wrong_presets_are_refused_before_any_work(options, words, tmp_path, cap
 
 @pytest.mark.parametrize("engine", ["fused", "torch"])
 def test_without_held_out_rows_all_steps_are_taken_and_the_last_weights_kept(data, engine):
-    settings = Settings.paper(engine=engine, check_every=1, patience=1)
+    settings = Settings.paper(engine=engine, held_out=0.0, check_every=1, patience=1)
     model = Discovery(data, settings=settings, seed=0).model
     report = model.fit(np.full(model.candidates.n_pairs, 0.5), 30)
     assert report.steps.tolist() == [30] * data.n_variables

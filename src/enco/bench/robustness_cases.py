@@ -1,6 +1,7 @@
 """Small problems on which `enco.bench.robustness` measures how far rounding reaches."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from enco.bench.continuous import ContinuousProblem, MixedProblem
 from enco.bench.deterministic import DeterministicProblem
@@ -42,11 +43,8 @@ def _categorical() -> list[Case]:
             Problem(
                 structure=structure,
                 seed=seed,
-                variables=n,
                 categories=levels,
-                rows=rows,
-                interventional_rows=more,
-                interventions=n,
+                **_size(n, rows, more),
             ),
         )
         for seed, (structure, n, levels, rows, more) in enumerate(chosen, 300)
@@ -63,11 +61,8 @@ def _continuous() -> list[Case]:
             ContinuousProblem(
                 mechanism=mechanism,
                 seed=seed,
-                variables=n,
                 edges_per_variable=edges,
-                rows=rows,
-                interventional_rows=more,
-                interventions=n,
+                **_size(n, rows, more),
             ),
         )
         for mechanism in ("linear", "additive", "nonadditive")
@@ -82,11 +77,8 @@ def _mixed() -> list[Case]:
             MixedProblem(
                 mechanism=mechanism,
                 seed=seed,
-                variables=n,
                 edges_per_variable=edges,
-                rows=rows,
-                interventional_rows=more,
-                interventions=n,
+                **_size(n, rows, more),
                 categories=4,
             ),
         )
@@ -102,11 +94,8 @@ def _deterministic() -> list[Case]:
             Problem(
                 structure=structure,
                 seed=seed,
-                variables=n,
                 categories=5,
-                rows=rows,
-                interventional_rows=more,
-                interventions=n,
+                **_size(n, rows, more),
                 mechanism="deterministic",
             ),
             Settings(sparsity=0.02),
@@ -150,3 +139,13 @@ def _partial() -> list[Case]:
         MixedProblem(mechanism="additive", seed=390, variables=10, rows=2000, interventions=4, categories=4),
     )
     return [*categorical, *continuous, mixed]
+
+
+def _size(variables: int, rows: int, interventional_rows: int) -> dict[str, Any]:
+    """Fields of a problem in which every variable is intervened on."""
+    return {
+        "variables": variables,
+        "interventions": variables,
+        "rows": rows,
+        "interventional_rows": interventional_rows,
+    }

@@ -245,6 +245,15 @@ class Result:
         )
 
     @property
+    def adjacency_ordered(self) -> Edges:
+        """The graph between the order step and the refinement, uint8 [N, N]: `adjacency_raw` without its cycles."""
+        place = {name: position for position, name in enumerate(self.variables)}
+        ordered = self.adjacency_raw.copy()
+        for cause, effect in self.order_report["removed"]:
+            ordered[place[cause], place[effect]] = 0
+        return ordered
+
+    @property
     def existence(self) -> Floats:
         """sigmoid(gamma): probability that the two variables are joined by this edge rather than by none, [N, N]."""
         return expit(self.gamma)  # type: ignore[no-any-return]

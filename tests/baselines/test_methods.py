@@ -16,8 +16,9 @@ DCDI = {"max_steps": 2000, "mu": 1e-4, "learning_rate": 0.01}
 QUICK = {
     "enco": {},
     "enco-paper": {"fit_steps": 300, "graph_samples": 50, "max_epochs": 12},
-    "enco-reinforce": {"graph_samples": 50},
-    "enco-independent": {"graph_samples": 50},
+    "enco-reinforce": {"fit_steps": 300, "graph_samples": 50, "max_epochs": 20},
+    "enco-independent": {"fit_steps": 300, "graph_samples": 50, "max_epochs": 12},
+    "search-only": {},
     "sdi": {"max_epochs": 20, "fit_steps": 100, "graph_steps": 50, "gamma_rate": 0.03, "hidden": 16},
     "dcdi": {**DCDI, "hidden": 16},
     "dcdi-dsf": {**DCDI, "max_steps": 600, "window": 50, "mu": 1e-3, "logit_rate": 0.05},
@@ -55,6 +56,16 @@ def test_a_small_graph_is_found(make_problem, name, kind):
     assert result.seconds > 0
     assert result.settings["method"] == name
     assert {setting.name for setting in fields(METHODS[name].settings_type)} < set(result.settings)
+
+
+def test_every_enco_says_who_did_what(make_problem):
+    data, truth = make_problem("categorical")
+    alone = METHODS["search-only"].fit(data, seed=1, n_jobs=1)
+    assert not alone.adjacency_raw.any()
+    np.testing.assert_array_equal(alone.adjacency, truth)
+    published = METHODS["enco-reinforce"].fit(data, seed=1, n_jobs=1, **QUICK["enco-reinforce"])
+    assert published.settings["preset"] == "paper"
+    np.testing.assert_array_equal(published.adjacency, published.adjacency_ordered)
 
 
 @pytest.mark.parametrize("name", ["sdi", "dcdi", "gies", "ges"])

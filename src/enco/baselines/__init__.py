@@ -2,7 +2,7 @@
 
 ==================  ====================================================================================
 `base`              `Method`, `METHODS`, `register`: start reading here
-`enco_methods`      ENCO, ENCO as the paper has it, and ENCO with other gradient estimators
+`enco_methods`      ENCO, ENCO as published with its ablation of gradients, and the search alone
 `sdi`               SDI, on the networks of this package
 `dcdi`              DCDI; its loop is in `dcdi_training`, its networks in `dcdi_networks` and `dcdi_flows`
 `gies`, `igsp`      score-based and permutation search, by the packages `gies` and `causaldag`
@@ -16,12 +16,12 @@ Examples
 --------
 >>> from enco.baselines import METHODS
 >>> list(METHODS)
-['enco', 'enco-paper', 'enco-reinforce', 'enco-independent', 'sdi', 'dcdi', 'dcdi-dsf', 'gies', 'igsp', 'ges']
+['enco', 'enco-paper', 'enco-reinforce', 'enco-independent', 'search-only', 'sdi', ...]
 """
 
 from enco.baselines.base import BOTH_KINDS, METHODS, Method, MethodSettings, find_method, register
 from enco.baselines.dcdi import DCDI, DCDIDSF
-from enco.baselines.enco_methods import Enco, EncoIndependent, EncoPaper, EncoReinforce
+from enco.baselines.enco_methods import Enco, EncoIndependent, EncoPaper, EncoReinforce, SearchOnly
 from enco.baselines.ges import GES
 from enco.baselines.gies import GIES
 from enco.baselines.igsp import IGSP
@@ -33,6 +33,7 @@ register(Enco())
 register(EncoPaper())
 register(EncoReinforce())
 register(EncoIndependent())
+register(SearchOnly())
 register(SDI())
 register(DCDI())
 register(DCDIDSF())

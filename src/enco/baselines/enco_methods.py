@@ -1,4 +1,4 @@
-"""ENCO itself as a method, and its ablations: other estimators of the same gradients."""
+"""ENCO as a method: with its defaults, as published, the paper's ablation of its gradients, and the search alone."""
 
 from typing import Any, ClassVar
 
@@ -8,7 +8,7 @@ from enco.fitting.loop import Discovery
 from enco.result import Result
 from enco.settings import EstimatorName, Settings
 
-__all__ = ["Enco", "EncoIndependent", "EncoPaper", "EncoReinforce"]
+__all__ = ["Enco", "EncoIndependent", "EncoPaper", "EncoReinforce", "SearchOnly"]
 
 
 class Enco(Method):
@@ -42,27 +42,42 @@ class EncoPaper(Enco):
     """
 
     name = "enco-paper"
+    estimator: ClassVar[EstimatorName] = "independent"
 
     def make_settings(self, **given: Any) -> Any:
         """Return the settings of the paper for up to 99 variables, all of them intervened on."""
         super().make_settings(**given)  # refuses unknown names
-        return Settings.paper(**given)
+        return Settings.paper(**{"estimator": self.estimator, **given})
 
     def settings_for(self, data: InterventionalData, **given: Any) -> Any:
         """Return the settings that the paper has for data of this size, with or without all interventions."""
         self.make_settings(**given)  # refuses unknown names
-        return Settings.paper(data.n_variables, partial=data.partial, **given)
+        return Settings.paper(data.n_variables, partial=data.partial, **{"estimator": self.estimator, **given})
 
 
-class EncoIndependent(Enco):
-    """ENCO with the estimator of the paper: K graphs shared by all rows (Eq. 3 and 4)."""
+class EncoIndependent(EncoPaper):
+    """`EncoPaper` under the name that it has in the paper's ablation of gradient estimators (Appendix D.3)."""
 
     name = "enco-independent"
-    estimator = "independent"
 
 
-class EncoReinforce(Enco):
-    """ENCO with the REINFORCE-like estimator of Bengio et al. (Eq. 5): the paper's ablation of its gradients."""
+class EncoReinforce(EncoPaper):
+    """ENCO as published, but with the REINFORCE-like gradients of Bengio et al. (Eq. 5): the paper's ablation."""
 
     name = "enco-reinforce"
     estimator = "reinforce"
+
+
+class SearchOnly(Enco):
+    """A control: the search of the default settings from the empty graph, without Algorithm 1.
+
+    The networks are trained for one epoch; gamma and theta stay where they began.
+    """
+
+    name = "search-only"
+
+    def make_settings(self, **given: Any) -> Any:
+        """Return `Settings` with one epoch that moves neither gamma nor theta."""
+        return super().make_settings(
+            **{"max_epochs": 1, "orientation_epochs": 1, "first_orientation_passes": 0, "second_look_epoch": 0, **given}
+        )

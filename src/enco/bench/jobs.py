@@ -177,6 +177,7 @@ def _scores(result: Result, truth: NDArray[np.bool_]) -> Record:
         "edges": int(found.sum()),
         "true_edges": int(truth.sum()),
         "shd_raw": shd(result.adjacency_raw, truth),
+        "shd_ordered": shd(result.adjacency_ordered, truth),
         "shd": shd(found, truth),
         "sid": sid(found, truth) if len(truth) <= LARGEST_FOR_SID else None,
         "precision": edges.precision,

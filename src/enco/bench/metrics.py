@@ -46,6 +46,7 @@ METRICS = {
     for metric in (
         Metric("shd", "SHD", "shd"),
         Metric("shd_raw", "SHD", "shd", remark="before ordering"),
+        Metric("shd_ordered", "SHD", "shd", remark="ordered"),
         Metric("sid", "SID", "sid", digits=1),
         _share("f1", "F1 of the edges"),
         _share("precision", "Precision of the edges"),

@@ -1,7 +1,7 @@
 """Records of a spec, averaged over graphs, line by line beside the published numbers."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from math import nan, sqrt
 from statistics import mean, stdev
@@ -112,6 +112,8 @@ class Summary:
         Cells in which ours can be compared with the paper's.
     misses : list of str
         Where ours is clearly worse.
+    contributions : list of str
+        What the order step and the refinement did to the SHD, a sentence for each method that has a refinement.
     """
 
     spec: Spec
@@ -121,6 +123,7 @@ class Summary:
     missing: Mapping[str, int]
     compared: int
     misses: list[str]
+    contributions: list[str]
 
 
 def summarise(spec: Spec, plan: Sequence[Planned], store: Store) -> Summary:
@@ -152,7 +155,16 @@ def summarise(spec: Spec, plan: Sequence[Planned], store: Store) -> Summary:
     tables = {name: list(lines.of(name)) for name in spec.metrics}
     tables["seconds"] = list(lines.of_seconds())
     comparisons = list(_comparisons(spec, lines))
-    return Summary(spec, tables, records, failures, missing, len(comparisons), [text for text in comparisons if text])
+    return Summary(
+        spec,
+        tables,
+        records,
+        failures,
+        missing,
+        len(comparisons),
+        [text for text in comparisons if text],
+        list(_contributions(spec, groups)) if "shd" in spec.metrics else [],
+    )
 
 
 class _Lines:
@@ -194,7 +206,31 @@ class _Lines:
             any_record |= bool(group)
         if not any_record:
             return None
+        remark = metric.remark or self.last_stage(use, metric)
+        metric = replace(metric, remark=remark)
         return Line(tuple(place.values()), use.label, OURS, metric, entries, (use.name, metric.field))
+
+    def last_stage(self, use: MethodUse, metric: Metric) -> str:
+        """Say of the final graph of ENCO what made it; empty for other methods and metrics."""
+        if metric.field != "shd":
+            return ""
+        rounds = {_rounds(record) for (name, _), group in self.groups.items() if name == use.name for record in group}
+        return {frozenset({True}): "refined", frozenset({False}): "ordered"}.get(
+            frozenset(count > 0 for count in rounds if count is not None), ""
+        )
+
+    def stages(self, use: MethodUse, family: str) -> Iterator[str]:
+        """Go through the metrics of a family that say something of their own about a method.
+
+        Every ENCO shows what gamma and theta say, what the order step makes of it, and what the refinement adds.
+        """
+        groups = [group for (name, _), group in self.groups.items() if name == use.name]
+        for name, metric in METRICS.items():
+            if metric.family != family or name == family:
+                continue
+            if any(_tells(record, name) for group in groups for record in group):
+                yield name
+        yield family
 
     def of(self, family: str) -> Iterator[Line]:
         """Go through the lines of a table: every published one, followed by ours, then ours that have none."""
@@ -210,9 +246,10 @@ class _Lines:
                     if line is not None:
                         yield line
             for use in self.spec.methods.values():
-                line = self.ours(use, METRICS[family], place)
-                if line is not None and (use.name, family) not in shown:
-                    yield line
+                for name in self.stages(use, family):
+                    line = self.ours(use, METRICS[name], place)
+                    if line is not None and (use.name, name) not in shown:
+                        yield line
 
     def of_seconds(self) -> Iterator[Line]:
         for place in self.places():
@@ -220,6 +257,34 @@ class _Lines:
                 line = self.ours(use, SECONDS, place)
                 if line is not None and line.graphs:
                     yield line
+
+
+def _rounds(record: Record) -> int | None:
+    """Return the rounds of the refinement; None if the method has none."""
+    rounds: int | None = record.get("settings", {}).get("refine_rounds")
+    return rounds
+
+
+def _tells(record: Record, name: str) -> bool:
+    """Whether an earlier stage of this record is worth a line: the ordered graph only where a refinement follows."""
+    rounds = _rounds(record)
+    return rounds is not None and record.get(name) is not None and (name != "shd_ordered" or rounds > 0)
+
+
+def _contributions(spec: Spec, groups: Mapping[tuple[str, tuple[str, ...]], list[Record]]) -> Iterator[str]:
+    for use in spec.methods.values():
+        told = [
+            record
+            for (name, _), group in groups.items()
+            for record in group
+            if name == use.name and _tells(record, "shd_ordered")
+        ]
+        if told:
+            raw, ordered, final = (mean(record[name] for record in told) for name in ("shd_raw", "shd_ordered", "shd"))
+            yield (
+                f"{use.label}: over these {len(told)} fits the order step takes the mean SHD from {raw:.2f} to "
+                f"{ordered:.2f}, and the refinement from there to {final:.2f}."
+            )
 
 
 def _comparisons(spec: Spec, lines: _Lines) -> Iterator[str]:

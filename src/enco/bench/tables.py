@@ -18,7 +18,8 @@ __all__ = ["curve_points", "mean_variance", "spec_table"]
 Layout = Callable[..., str]
 _READING = (
     "Mean ± sample standard deviation over graphs; the best of each column in bold. A flipped edge counts once in the "
-    "SHD. Before ordering: what gamma and theta say, without order step and refinement."
+    "SHD. ENCO before ordering: what gamma and theta say; ordered: without cycles; refined: after the search, which is "
+    "not in the paper."
 )
 _EPOCHS = (1, 2, 3, 4, 6, 8, 10, 12)
 
@@ -107,6 +108,7 @@ def _notes(summary: Summary, tell_code: bool) -> list[str]:
         notes.append(f"Published numbers: {spec.source}.")
     if spec.notes:
         notes.append(spec.notes)
+    notes += summary.contributions
     if summary.records:
         notes += _circumstances(summary.records, tell_code)
     else:

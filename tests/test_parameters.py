@@ -34,15 +34,18 @@ def test_adam_equals_one_plain_adam_per_entry(betas):
         gradient = rng.normal(size=len(where)) * 10.0 ** rng.integers(-4, 2)
         rate = rng.random(len(where)) + 0.01
         expected = [plain[k].step(g, r) for k, g, r in zip(where, gradient, rate, strict=True)]
-        np.testing.assert_allclose(adam.step(where, gradient, rate), expected, rtol=1e-12)
+        parameter = np.zeros(6)
+        adam.move(parameter, where, gradient, rate)
+        np.testing.assert_allclose(parameter[where], expected, rtol=1e-12)
+        assert np.count_nonzero(parameter) == len(where)
     assert adam.count.tolist() == [one.t for one in plain]
 
 
 def test_adam_does_not_touch_what_is_not_named():
     adam = Adam(3, 0.9, 0.999)
-    adam.step(np.array([0, 1, 2]), np.array([1.0, -2.0, 3.0]), 0.1)
+    adam.move(np.zeros(3), np.array([0, 1, 2]), np.array([1.0, -2.0, 3.0]), 0.1)
     before = adam.first.copy(), adam.second.copy(), adam.count.copy()
-    adam.step(np.array([1]), np.array([5.0]), 0.1)
+    adam.move(np.zeros(3), np.array([1]), np.array([5.0]), 0.1)
     for array, old in zip((adam.first, adam.second, adam.count), before, strict=True):
         assert array[[0, 2]].tolist() == old[[0, 2]].tolist()
         assert array[1] != old[1]
@@ -50,8 +53,21 @@ def test_adam_does_not_touch_what_is_not_named():
 
 def test_adam_takes_an_empty_step():
     adam = Adam(2, 0.9, 0.9)
-    assert adam.step(np.zeros(0, np.int64), np.zeros(0), 0.1).shape == (0,)
+    adam.move(np.zeros(2), np.zeros(0, np.int64), np.zeros(0), 0.1)
     assert adam.count.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("betas", [(0.9, 0.9), (0.9, 0.999)])
+def test_an_adam_that_coasts_has_gradient_zero_where_none_is_given(betas):
+    rng = np.random.default_rng(0)
+    adam, parameter = Adam(4, *betas, coasts=True), np.zeros(4)
+    plain, expected = [PlainAdam(*betas) for _ in range(4)], np.zeros(4)
+    for _ in range(60):
+        gradient = np.where(rng.random(4) < 0.3, rng.normal(size=4), 0.0)
+        where = np.flatnonzero(gradient)
+        adam.move(parameter, where, gradient[where], 0.02)
+        expected += [each.step(g, 0.02) for each, g in zip(plain, gradient, strict=True)]
+        np.testing.assert_allclose(parameter, expected, rtol=1e-9, atol=1e-12)
 
 
 def test_the_betas_are_those_of_the_paper():

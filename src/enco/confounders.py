@@ -25,6 +25,8 @@ class SplitEdgeParameters(EdgeParameters):
     Parameters
     ----------
     candidates : Candidates
+    coasts : bool
+        Whether each half moves on while it gets no gradient, see `enco.parameters.Adam`.
 
     Attributes
     ----------
@@ -42,19 +44,19 @@ class SplitEdgeParameters(EdgeParameters):
     array([-0.1,  0.1])
     """
 
-    def __init__(self, candidates: Candidates) -> None:
-        super().__init__(candidates)
+    def __init__(self, candidates: Candidates, *, coasts: bool = False) -> None:
+        super().__init__(candidates, coasts=coasts)
         self.gamma_cause = np.zeros(candidates.n_pairs)
         self.gamma_other = np.zeros(candidates.n_pairs)
-        self.cause_adam = Adam(candidates.n_pairs, self.gamma_adam.beta1, self.gamma_adam.beta2)
+        self.cause_adam = Adam(candidates.n_pairs, self.gamma_adam.beta1, self.gamma_adam.beta2, coasts)
 
     def move_gamma(self, pairs: Pairs, gradient: Floats, rate: float, targets: Sequence[int] = ()) -> None:
         """One Adam step of gamma_I at the pairs whose cause is a target, of gamma_O at the others."""
         on_cause = np.isin(self.candidates.cause[pairs], targets)
         cause, other = pairs[on_cause], pairs[~on_cause]
-        self.gamma_cause[cause] += self.cause_adam.step(cause, gradient[on_cause], rate)
-        self.gamma_other[other] += self.gamma_adam.step(other, gradient[~on_cause], rate)
-        self.gamma[pairs] = self.gamma_cause[pairs] + self.gamma_other[pairs]
+        self.cause_adam.move(self.gamma_cause, cause, gradient[on_cause], rate)
+        self.gamma_adam.move(self.gamma_other, other, gradient[~on_cause], rate)
+        self.gamma[:] = self.gamma_cause + self.gamma_other
 
     def reconsider(self, pairs: Pairs, gamma: float) -> None:
         """Set gamma of some pairs by their gamma_O; what interventions on the cause have said stays.

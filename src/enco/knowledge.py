@@ -42,8 +42,10 @@ class _EdgeParameters(Protocol):
     """What `Constraints.apply` needs of `enco.parameters.EdgeParameters`."""
 
     candidates: Candidates
-    gamma: NDArray[np.float64]
     theta: NDArray[np.float64]
+
+    def reconsider(self, pairs: NDArray[np.int64], gamma: float) -> None:
+        """Set gamma of some pairs."""
 
 
 @dataclass(frozen=True)
@@ -211,7 +213,7 @@ class Constraints:
         oriented = fixed | ~self.allowed[effect, cause]
         parameters.theta[oriented] = ORIENTED
         parameters.theta[fixed] = REQUIRED
-        parameters.gamma[fixed] = REQUIRED
+        parameters.reconsider(np.flatnonzero(fixed), REQUIRED)
         return fixed, oriented
 
 

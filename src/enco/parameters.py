@@ -18,11 +18,15 @@ Mask = NDArray[np.bool_]
 
 @dataclass
 class Adam:
-    """Adam in which every parameter has its own clock: one that receives no gradient does not move, nor do its moments.
+    """Adam for parameters of which a step informs only some.
+
+    By default every parameter has its own clock: one that receives no gradient does not move, nor do its moments. With
+    `coasts`, it has the gradient 0 there, as in a plain Adam: its moments fade, and while they do it moves on.
 
     Attributes
     ----------
     beta1, beta2 : float
+    coasts : bool
     first, second : float64 [P]
     count : int64 [P]
         Steps each parameter has taken.
@@ -31,6 +35,7 @@ class Adam:
     size: int
     beta1: float
     beta2: float
+    coasts: bool = False
     first: Floats = field(init=False)
     second: Floats = field(init=False)
     count: NDArray[np.int64] = field(init=False)
@@ -40,20 +45,26 @@ class Adam:
         self.second = np.zeros(self.size)
         self.count = np.zeros(self.size, np.int64)
 
-    def step(self, where: NDArray[np.int64], gradient: Floats, rate: float | Floats) -> Floats:
-        """Change of the parameters at positions `where`, whose gradients are given.
+    def move(self, parameter: Floats, where: NDArray[np.int64], gradient: Floats, rate: float | Floats) -> None:
+        """One step of the parameters [P], given the gradients at positions `where`.
 
         Examples
         --------
-        >>> Adam(2, 0.9, 0.999).step(np.array([1]), np.array([3.0]), 0.1).round(6)
-        array([-0.1])
+        >>> parameter = np.zeros(2)
+        >>> Adam(2, 0.9, 0.999).move(parameter, np.array([1]), np.array([3.0]), 0.1)
+        >>> parameter.round(6)
+        array([ 0. , -0.1])
         """
+        if self.coasts:
+            known, where = where, np.arange(self.size)
+            given, gradient = gradient, np.zeros(self.size)
+            gradient[known] = given
         count = self.count[where] + 1
         first = self.beta1 * self.first[where] + (1 - self.beta1) * gradient
         second = self.beta2 * self.second[where] + (1 - self.beta2) * gradient**2
         self.count[where], self.first[where], self.second[where] = count, first, second
         scale = np.sqrt(second / (1 - self.beta2**count)) + 1e-8
-        return -rate * first / (1 - self.beta1**count) / scale
+        parameter[where] += -rate * first / (1 - self.beta1**count) / scale
 
 
 class EdgeParameters:
@@ -62,6 +73,8 @@ class EdgeParameters:
     Parameters
     ----------
     candidates : Candidates
+    coasts : bool
+        Whether gamma moves on while it gets no gradient, see `Adam`.
 
     Attributes
     ----------
@@ -74,11 +87,13 @@ class EdgeParameters:
     array([0.25, 0.25])
     """
 
-    def __init__(self, candidates: Candidates) -> None:
+    def __init__(self, candidates: Candidates, *, coasts: bool = False) -> None:
         self.candidates = candidates
         self.gamma = np.zeros(candidates.n_pairs)
         self.theta = np.zeros(candidates.n_pairs)
-        self.gamma_adam = Adam(candidates.n_pairs, 0.9, 0.9)  # Appendix C.1: adapts fast when gradients change scale
+        self.gamma_adam = Adam(
+            candidates.n_pairs, 0.9, 0.9, coasts
+        )  # Appendix C.1: adapts fast when gradients change scale
         self.theta_adam = Adam(candidates.n_pairs, 0.9, 0.999)
 
     def existence(self) -> Floats:
@@ -101,11 +116,11 @@ class EdgeParameters:
 
     def move_gamma(self, pairs: NDArray[np.int64], gradient: Floats, rate: float, targets: Sequence[int] = ()) -> None:
         """One Adam step of gamma at some pairs; the targets of the regime matter only where gamma is split by them."""
-        self.gamma[pairs] += self.gamma_adam.step(pairs, gradient, rate)
+        self.gamma_adam.move(self.gamma, pairs, gradient, rate)
 
     def move_theta(self, pairs: NDArray[np.int64], gradient: Floats, rate: float | Floats) -> None:
         """One Adam step of theta at some pairs, at most one of each (i, j) and (j, i); the reverse pair follows."""
-        self.theta[pairs] += self.theta_adam.step(pairs, gradient, rate)
+        self.theta_adam.move(self.theta, pairs, gradient, rate)
         reverse = self.candidates.reverse[pairs]
         mirrored = reverse >= 0
         source, mirror = pairs[mirrored], reverse[mirrored]

@@ -39,6 +39,7 @@ PAPER: dict[str, tuple[Any, str]] = {
     "graph_steps": (100, "G, Appendix C.1"),
     "graph_batch": (128, "Appendix C.1"),
     "gamma_rate": (2e-2, "Appendix C.1"),
+    "gamma_coasts": (True, "plain Adam, Appendices A.3 and C.1"),
     "theta_rate": (1e-1, "Appendix C.1"),
     "distant_theta_factor": (0.1, "Appendix C.4"),
     "estimator": ("independent", "Section 3.3, Appendix A.1"),
@@ -99,6 +100,7 @@ class Settings:
     graph_steps: int = 50  # G; half the paper's, at twice its rate of gamma: paired effects are less noisy
     graph_batch: int = 128  # rows per graph step
     gamma_rate: float = 0.04  # Adam, betas (0.9, 0.9)
+    gamma_coasts: bool = False  # in a step without a gradient, gamma goes on by its momentum, as in a plain Adam
     theta_rate: float = 0.1  # Adam, betas (0.9, 0.999)
     distant_theta_factor: float = 0.1  # times theta_rate for pairs never next to an intervention (Appendix C.4)
     estimator: EstimatorName = "paired"

@@ -60,7 +60,7 @@ def train(networks: MaskedNetworks, candidates: Candidates, settings: "DCDISetti
         h, slope = acyclicity(candidates.dense(probability))
         price = sparsity + lagrangian.slope(h) * slope[candidates.cause, candidates.effect]
         gradient = networks.step(logits) + price * probability * (1 - probability)
-        logits += adam.step(every, gradient, settings.logit_rate)
+        adam.move(logits, every, gradient, settings.logit_rate)
         if step % settings.window:
             continue
         probability = expit(logits)

@@ -125,7 +125,7 @@ class GraphStep:
         """Move gamma of all pairs whose effect is not a target of the regime."""
         gradient = self.likelihood_gradient(regime) + self.regulariser_gradient()
         free = np.flatnonzero(~np.isin(self.model.candidates.effect, regime.targets))
-        self.gamma[free] += self._adam.step(free, gradient[free], self.settings.gamma_rate)
+        self._adam.move(self.gamma, free, gradient[free], self.settings.gamma_rate)
 
     def likelihood_gradient(self, regime: Regime) -> Floats:
         """Estimate the first part of the gradient on some rows of a regime, [P]."""

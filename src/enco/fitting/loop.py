@@ -136,7 +136,9 @@ class Discovery:
             plausible &= candidates[np.ix_(self.column, self.column)]
         self.candidates = Candidates.from_mask(constraints.allowed & (plausible | constraints.required))
         check_memory(data, self.candidates, settings, n_jobs)
-        self.parameters = (SplitEdgeParameters if settings.latent else EdgeParameters)(self.candidates)
+        self.parameters = (SplitEdgeParameters if settings.latent else EdgeParameters)(
+            self.candidates, coasts=settings.gamma_coasts
+        )
         fixed, oriented = constraints.apply(self.parameters)
         self._data = data
         self._n_jobs = n_jobs

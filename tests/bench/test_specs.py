@@ -17,7 +17,8 @@ from enco.cli import main
 from enco.errors import SettingsError
 
 SPECS = [
-    "ablation", "continuous", "continuous-dense", "continuous-small", "deterministic", "estimators", "gradient-variance",
+    "ablation", "continuous", "continuous-dense", "continuous-small", "deterministic", "estimators",
+    "gradient-variance",
     "interventional-rows", "large-sample", "latents", "learning-curves", "mixed", "non-neural", "observational-rows",
     "partial", "real-world", "real-world-small", "scalability", "scalability-continuous",
     "scalability-few-rows", "small-sample", "table1",

@@ -20,7 +20,7 @@ from enco.conditionals.fused.network import F32, I64, LEAK, U8, U64, losses, out
 from enco.conditionals.fused.training import activate
 from enco.conditionals.fused.vector_math import FAST
 
-__all__ = ["Table", "gather", "graph_losses", "paired_effects", "paired_effects_of", "residuals"]
+__all__ = ["Table", "change_losses", "gather", "graph_losses", "paired_effects", "paired_effects_of", "residuals"]
 
 f32 = np.float32
 
@@ -135,6 +135,53 @@ def graph_losses(
             for r in range(rows):
                 total += loss[r]
         mean_loss[g] = total / rows_total
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def change_losses(
+    block: F32, hidden: int, out_row: int, n_out: int, gaussian: bool, table_row: I64, numeric: U8, x: F32, y: F32,
+    parents: U8, changes: I64, loss: F32,
+) -> None:  # fmt: skip
+    """Loss of each row given exactly some parents, and with one of them, or of the others, toggled.
+
+    parents : uint8 [k]
+    changes : int64 [C], places among the k candidates
+    loss : float32 [1 + C, R], written in place
+    """
+    rows_total = x.shape[0]
+    weights = block.reshape(-1, hidden)
+    out_w = weights[out_row : out_row + n_out]
+    out_b = block[(out_row + n_out) * hidden :]
+    present = np.empty((BLOCK, table_row.shape[0]), np.uint8)
+    for r in range(BLOCK):
+        present[r] = parents
+    h = np.empty((BLOCK, hidden), np.float32)
+    a = np.zeros((BLOCK + 1, hidden), np.float32)
+    logits = np.zeros((n_out, BLOCK + 1), np.float32)
+    for begin in range(0, rows_total, BLOCK):
+        rows = min(BLOCK, rows_total - begin)
+        x_block, y_block = x[begin : begin + rows], y[begin : begin + rows]
+        sample_hidden(weights, table_row, numeric, x_block, present, h, rows)
+        activate(h, a, rows)
+        outputs(a, out_w, out_b, logits, rows)
+        losses(logits, gaussian, y_block, loss[0, begin : begin + rows], rows, False)
+        for m in range(changes.shape[0]):
+            c = changes[m]
+            sign = f32(-1.0) if parents[c] else f32(1.0)
+            for r in range(rows):
+                if numeric[c]:
+                    row = table_row[c]
+                    slope = sign * x_block[r, c]
+                    for u in range(hidden):
+                        v = h[r, u] + slope * weights[row, u] + sign * weights[row + 1, u]
+                        a[r, u] = max(v, LEAK * v)
+                else:
+                    row = table_row[c] + np.int64(x_block[r, c])
+                    for u in range(hidden):
+                        v = h[r, u] + sign * weights[row, u]
+                        a[r, u] = max(v, LEAK * v)
+            outputs(a, out_w, out_b, logits, rows)
+            losses(logits, gaussian, y_block, loss[m + 1, begin : begin + rows], rows, False)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)

@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 from enco.candidates import Candidates
 from enco.conditionals.base import FitReport, Floats
 from enco.conditionals.continuous import Standardisation
-from enco.conditionals.fused.effects import Table, gather, graph_losses, paired_effects, paired_effects_of, residuals
+from enco.conditionals.fused.effects import (
+    Table,
+    change_losses,
+    gather,
+    graph_losses,
+    paired_effects,
+    paired_effects_of,
+    residuals,
+)
 from enco.conditionals.fused.layout import Layout
 from enco.conditionals.fused.present import PresentPart
 from enco.conditionals.fused.random import new_streams
@@ -213,6 +221,25 @@ class FusedConditionals:
         certain, no_stream = _thresholds(family.astype(np.float64)), np.zeros(1, np.uint64)
         loss = paired_effects(*self._network(effect), x, y, certain, no_stream, wanted.view(np.uint8), effects)
         return loss, loss + np.where(family, -effects, effects)
+
+    def row_losses(
+        self,
+        regime: Regime,
+        rows: NDArray[np.int64],
+        effect: int,
+        family: NDArray[np.bool_],
+        changes: NDArray[np.int64],
+    ) -> NDArray[np.float32]:
+        """Loss of each row given some candidate parents [k], and with each change, a place among them, in or out.
+
+        Returns
+        -------
+        float32 [1 + changes, rows]
+        """
+        loss = np.empty((1 + len(changes), len(rows)), np.float32)
+        x, y = self._gather(self._table(regime), rows, effect)
+        change_losses(*self._network(effect), x, y, np.ascontiguousarray(family.view(np.uint8)), changes, loss)
+        return loss
 
     def residuals(self, regime: Regime, rows: NDArray[np.int64], graph: NDArray[np.bool_]) -> list[Floats]:
         """Return what a graph [P] leaves unexplained, [rows, levels] per variable, or [rows, 1] if it is continuous."""

@@ -25,5 +25,7 @@ def test_an_unknown_example_is_refused():
 
 
 def test_a_chain_of_copies_is_recovered():
-    [planned] = load_spec("deterministic").plan(graphs=1, first_seed=3, cells={"example": ["chain of copies"]})
+    [planned] = load_spec("deterministic").plan(
+        graphs=1, first_seed=3, methods=["enco"], cells={"example": ["chain of copies"]}
+    )
     assert run_job(planned.job, n_jobs=1)["shd"] == 0

@@ -100,7 +100,7 @@ class Spec:
     --------
     >>> spec = load_spec("table1")
     >>> len(spec.cells()), [use.name for use in spec.methods.values()][:2]
-    (6, ['enco', 'gies'])
+    (6, ['enco', 'enco-paper'])
     """
 
     name: str
@@ -234,7 +234,7 @@ def load_spec(source: str | os.PathLike[str]) -> Spec:
     >>> load_spec("table2")
     Traceback (most recent call last):
     ...
-    enco.errors.SettingsError: there is no benchmark 'table2'; choose from continuous, ..., or give the path of a ...
+    enco.errors.SettingsError: there is no benchmark 'table2'; choose from ablation, ..., or give the path of a ...
     """
     name = os.fspath(source)
     if name.endswith(".toml"):

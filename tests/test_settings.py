@@ -17,7 +17,6 @@ AT_LEAST_ZERO = {
     "orientation_epochs",
     "first_orientation_passes",
     "orientation_passes",
-    "least_orientation",
     "freezing_steps",
     "held_out",
     "second_look_epoch",
@@ -90,13 +89,13 @@ def test_positive(name, value):
     refused(name, value, "positive")
 
 
-@pytest.mark.parametrize(("name", "limit"), [("held_out", 0.5), ("settled_margin", 0.5), ("least_orientation", 1.0)])
+@pytest.mark.parametrize(("name", "limit"), [("held_out", 0.5), ("settled_margin", 0.5)])
 def test_below(name, limit):
     refused(name, limit, f"below {limit}")
     assert getattr(Settings(**{name: limit - 0.01}), name) == limit - 0.01
 
 
-@pytest.mark.parametrize("name", ["largest_presence", "settled_share"])
+@pytest.mark.parametrize("name", ["rest_rate", "settled_share"])
 def test_at_most_one(name):
     refused(name, 1.01, "at most 1")
     assert getattr(Settings(**{name: 1}), name) == 1

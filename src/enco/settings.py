@@ -48,8 +48,6 @@ PAPER: dict[str, tuple[Any, str]] = {
     "rest_rate": (1.0, "no pair rests"),
     "orientation_epochs": (0, "theta and gamma move together, Algorithm 1"),
     "orientation_passes": (0, "Algorithm 1"),
-    "least_orientation": (0.0, "parents are drawn from the edge probabilities, Eq. 1"),
-    "largest_presence": (1.0, "Eq. 1"),
     "second_look_epoch": (0, "none"),
     "order_evidence": (False, "orientation probabilities alone, Appendix C.1"),
     "refine_rounds": (0, "none"),
@@ -115,10 +113,6 @@ class Settings:
     orientation_batch: int = 256  # rows of each regime in such a pass
     freezing_steps: int = 0  # theta-only steps instead of the G steps of every second epoch, gamma frozen
     freezing_graphs: int = 2  # graphs in each of them, each scored with and without the edge
-
-    # What the networks train on (not in the paper): evidence on an edge needs networks that know both of its states
-    least_orientation: float = 0.3  # parents are drawn as if sigmoid(theta) were at least this
-    largest_presence: float = 0.9  # and present with at most this probability
 
     # A second look at rejected edges (not in the paper): their networks had few co-parents when they were rejected
     second_look_epoch: int = 5  # after this many epochs; 0 for never
@@ -270,7 +264,6 @@ _AT_LEAST_ZERO = {
     "orientation_epochs",
     "first_orientation_passes",
     "orientation_passes",
-    "least_orientation",
     "freezing_steps",
     "held_out",
     "second_look_epoch",
@@ -281,7 +274,7 @@ _AT_LEAST_ZERO = {
     "weight_decay",
     "distant_theta_factor",
 }
-_BELOW = {"held_out": 0.5, "settled_margin": 0.5, "least_orientation": 1.0, "confounder_threshold": 1.0}
+_BELOW = {"held_out": 0.5, "settled_margin": 0.5, "confounder_threshold": 1.0}
 
 
 def check_setting(name: str, kind: Any, value: Any) -> None:
@@ -312,7 +305,7 @@ def check_setting(name: str, kind: Any, value: Any) -> None:
         raise SettingsError(f"setting {name} must be positive, got {value!r}")
     if number >= _BELOW.get(name, float("inf")):
         raise SettingsError(f"setting {name} must be below {_BELOW[name]}, got {value!r}")
-    if name in {"largest_presence", "rest_rate", "settled_share"} and number > 1:
+    if name in {"rest_rate", "settled_share"} and number > 1:
         raise SettingsError(f"setting {name} must be at most 1, got {value!r}")
 
 

@@ -109,7 +109,6 @@ def test_there_is_nothing_but_algorithm_1(data, monkeypatch):
         )
     monkeypatch.setattr(discovery, "refine", lambda adjacency, *args, **more: (adjacency, []))
     discovery.run()
-    np.testing.assert_array_equal(discovery._training_probability(), discovery.parameters.edge_probability())
     assert [record.fit_steps for record in discovery.history] == [20.0, 20.0]
     result = Result.from_discovery(discovery, data, seconds=0.0, seed=0)
     assert (result.adjacency <= result.adjacency_raw).all()

@@ -280,19 +280,10 @@ class Discovery:
     def _fit_distributions(self, on_progress: Callable[[Progress], None]) -> FitReport:
         steps = self.settings.fit_steps if self.epoch else self.settings.first_fit_steps
         return self.model.fit(
-            self._training_probability(),
+            self.parameters.edge_probability(),
             steps,
             on_progress=lambda fraction: on_progress(self._progress("distributions", fraction)),
         )
-
-    def _training_probability(self) -> NDArray[np.float64]:
-        """Probability of each parent in the training graphs: the edge probability, kept where both states get trained.
-
-        The reverse of a likely edge, and the absence of a certain one, still have to be scored; a network that never
-        saw them would score them badly for lack of training, and every decision would confirm itself.
-        """
-        orientation = np.maximum(self.parameters.orientation(), self.settings.least_orientation)
-        return np.minimum(self.parameters.existence() * orientation, self.settings.largest_presence)
 
     def _fit_graph(self, on_progress: Callable[[Progress], None]) -> None:
         orienting = self.epoch < self.settings.orientation_epochs

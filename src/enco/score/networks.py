@@ -67,6 +67,8 @@ class NetworkPredictor:
     presence : float64 [N, N]
         Of each parent in training.
     settings : Settings
+    variables : int64 [k], optional
+        Those that will be asked for; all by default.
     on_progress : callable, optional
     """
 
@@ -76,6 +78,7 @@ class NetworkPredictor:
         regimes: Sequence[Regime],
         presence: Floats,
         settings: Settings,
+        variables: NDArray[np.int64] | None = None,
         on_progress: Callable[[float], None] = lambda fraction: None,
     ) -> None:
         self._pairs = pairs = model.candidates
@@ -93,6 +96,7 @@ class NetworkPredictor:
                 networks.fit(
                     probability,
                     settings.refine_steps,
+                    variables,
                     on_progress=lambda fraction, done=done: on_progress((done + fraction) / steps),  # type: ignore[misc]
                 )
             self._models.append(networks)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from enco.data import Regime
 
-__all__ = ["Fold", "folds_of"]
+__all__ = ["Fold", "Sample", "folds_of"]
 
 I64 = NDArray[np.int64]
 
@@ -33,6 +33,52 @@ class Fold:
     learned: list[tuple[Regime, I64]]
     judged: Regime
     origin: I64
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The rows of all folds in one table, one regime after the other.
+
+    Attributes
+    ----------
+    codes, reals : [rows, columns]
+    origin : int64 [rows]
+        The regime of each row.
+    weight : float64 [regimes]
+        Rows of the regime that one of these stands for.
+    free : bool [N, regimes]
+        Whether the regime leaves the variable free.
+    """
+
+    codes: NDArray[np.integer]
+    reals: NDArray[np.floating]
+    origin: I64
+    weight: NDArray[np.float64]
+    free: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, regimes: Sequence[Regime], n_variables: int) -> "Sample":
+        """Take all rows, or those that the budget allows."""
+        rng = np.random.default_rng(0)
+        rows = [np.sort(_share(regime, regimes, rng)) for regime in regimes]
+        table = _joined(regimes, rows)
+        counts = np.array([len(some) for some in rows])
+        return cls(
+            np.asfortranarray(table.codes),
+            np.asfortranarray(table.reals),
+            np.repeat(np.arange(len(regimes)), counts),
+            np.array([regime.n_rows for regime in regimes]) / np.maximum(1, counts),
+            ~np.array([np.isin(np.arange(n_variables), regime.targets) for regime in regimes]).T,
+        )
+
+    def free_rows(self, variable: int) -> I64:
+        """Rows that leave a variable free."""
+        return np.flatnonzero(self.free[variable][self.origin])
+
+    def by_regime(self, loss: NDArray[np.float64], rows: I64) -> NDArray[np.float64]:
+        """Sum over the rows of each regime; those that are here stand for all, [regimes]."""
+        summed: NDArray[np.float64] = np.bincount(self.origin[rows], loss, minlength=len(self.weight)) * self.weight
+        return summed
 
 
 def folds_of(regimes: Sequence[Regime]) -> list[Fold]:

@@ -1,4 +1,4 @@
-"""Render the pictures of the page on figures, and an example of the report: python docs/gallery.py docs/_gallery."""
+"""Render the pictures of the pages, and an example of the report: python docs/gallery.py docs/_gallery."""
 
 import sys
 from pathlib import Path
@@ -8,6 +8,7 @@ import matplotlib
 matplotlib.use("Agg")
 
 import numpy as np
+import path_of_a_fit
 from matplotlib import pyplot as plt
 
 from enco import ENCO, simulate
@@ -37,6 +38,7 @@ def main(folder: Path) -> None:
         plt.close("all")
     result.report(folder / "report.html", overwrite=True, title="An example", **given)
     confounded(folder / "confounders.png")
+    path_of_a_fit.main(folder / "path_of_a_fit.png")
 
 
 def confounded(picture: Path) -> None:

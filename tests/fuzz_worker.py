@@ -29,10 +29,11 @@ import fuzz_values as values
 from enco import simulate
 from enco.bench.records import Store
 from enco.bench.spec import load_spec
-from enco.bench.tables import spec_table
+from enco.bench.spec_tables import spec_table
 from enco.cli import main
-from enco.cli._graphs import load_graph, write_graph
+from enco.cli._graph_files import load_graph, write_graph
 from enco.data import InterventionalData
+from enco.discover import conclude
 from enco.errors import EncoError
 from enco.fitting.checkpoint import Identity, read_checkpoint, write_checkpoint
 from enco.fitting.loop import Discovery
@@ -81,7 +82,8 @@ REPORT = {
     "components": [{"variables": ["X1", "X2"], "method": "exact", "score": 1.5, "gap": 0.0}],
     "gap": 0.25,
     "removed": [["X1", "X2"]],
-    "refined": [{"move": "add", "cause": "X1", "effect": "X3", "gain": 3.5}],
+    "refined": [{"move": "add", "added": [["X1", "X3"]], "removed": [["X2", "X3"]], "gain": 3.5}],
+    "totals": [[20.0, 16.5]],
 }
 
 
@@ -234,7 +236,7 @@ def fitted_formats(folder: Path) -> dict[str, Format]:
     discovery.run()
     write_checkpoint(folder / "checkpoint.npz", discovery, identity=identity, seconds=1.0)
     made["checkpoint"] = Format(folder / "checkpoint.npz", damaged_archive, read_state, values.checkpoint_state)
-    result = Result.from_discovery(discovery, rows, seconds=1.0, seed=0)
+    result = conclude(discovery, rows, seconds=1.0, seed=0)
     edges = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], np.uint8)
     changed = {"adjacency": edges, "adjacency_raw": edges, "order": ("X1", "X2", "X3")}
     replace(result, **changed, order_report=REPORT, seconds=1.5).save(folder / "result")

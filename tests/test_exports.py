@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from enco._evidence import Evidence
 from enco.cli import main
 from enco.data import InterventionalData
 from enco.errors import EncoError, GraphError, MissingPackageError, SettingsError
 from enco.exports import FORMATS, export, to_bif, to_causallearn, to_dot, to_dowhy, to_gml, to_graphml, to_pgmpy
 from enco.io import read_graph
 from enco.result import Result
+from enco.result.evidence import Evidence
 from enco.simulate import parse_bif
 
 AWKWARD = (

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from enco._evidence import Evidence
 from enco.data import InterventionalData
 from enco.exports import to_bif, to_causallearn, to_dot, to_dowhy, to_pgmpy
 from enco.result import Result
+from enco.result.evidence import Evidence
 
 pytestmark = [pytest.mark.packages, pytest.mark.filterwarnings("ignore")]
 

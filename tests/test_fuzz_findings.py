@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from enco.data import InterventionalData
+from enco.discover import conclude
 from enco.errors import FileFormatError
 from enco.fitting.checkpoint import Identity, read_checkpoint, write_checkpoint
 from enco.fitting.loop import Discovery
@@ -127,7 +128,7 @@ def test_h5ad_with_an_array_larger_than_its_file_can_hold(tmp_path):
 )
 def test_a_result_with_changed_names_or_report(key, value, words, tmp_path):
     fit = Discovery(DATA, settings=Settings())
-    Result.from_discovery(fit, DATA, seconds=0.0, seed=0).save(tmp_path)
+    conclude(fit, DATA, seconds=0.0, seed=0).save(tmp_path)
     file = tmp_path / "graph.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {key: value}))
     with pytest.raises(FileFormatError, match=words):

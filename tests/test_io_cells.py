@@ -14,9 +14,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from enco._example import small_result
 from enco.exports import to_edge_list
 from enco.io._cells import as_plain_text, from_plain_text, table_as_csv
+from enco.result.example import small_result
 from enco.stability import Stability
 
 FORMULAS = ["=cmd|'/C calc'!A0", "+1", "-1.5", "@SUM(A1)", "\tx", "\rx", "\nx", "\uff1d1", "'", "''=1"]

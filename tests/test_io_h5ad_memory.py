@@ -9,11 +9,11 @@ import h5py
 import numpy as np
 import pytest
 
-from enco import _memory
-from enco._memory import peak_memory
 from enco.data import InterventionalData
 from enco.errors import DataError, FileFormatError
 from enco.io import read_data, write_data
+from enco.system import process_memory
+from enco.system.process_memory import peak_memory
 
 DATA = InterventionalData.from_environments([np.eye(3), np.eye(3)], [None, "X1"])
 LARGE = 3 << 28  # bytes, more than the process that looks may take
@@ -84,7 +84,7 @@ def test_a_file_larger_than_the_memory(path: Path, monkeypatch: pytest.MonkeyPat
     with h5py.File(path, "a") as file:
         file["uns/large"] = np.zeros((5, 50_000))
     assert read_data(path) == DATA
-    monkeypatch.setattr(_memory, "available_memory", lambda: 1_000_000)
+    monkeypatch.setattr(process_memory, "available_memory", lambda: 1_000_000)
     with pytest.raises(DataError, match=r"data\.h5ad: .* needs about 2 MB of memory and 1 MB are free: .*"):
         read_data(path)
 

@@ -13,14 +13,14 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import sparse
 
-from enco import _memory
-from enco.cli._graphs import load_graph
+from enco.cli._graph_files import load_graph
 from enco.data import InterventionalData
 from enco.errors import EncoError
 from enco.fitting.checkpoint import Identity, read_checkpoint, write_checkpoint
 from enco.fitting.loop import Discovery
 from enco.io import data_from_anndata, graphs, read_graph, read_npz, read_parquet
 from enco.settings import Settings
+from enco.system import process_memory
 
 Claim = tuple[str, tuple[int, ...]]  # type and shape of an array of zeros
 LARGE = 1 << 27
@@ -126,7 +126,7 @@ def test_arrays_whose_size_is_known_beforehand(case: str, tmp_path: Path, monkey
 )
 @pytest.mark.usefixtures("in_little_memory")
 def test_data_beyond_the_memory(arrays: dict[str, Claim], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_memory, "available_memory", lambda: 50_000_000)
+    monkeypatch.setattr(process_memory, "available_memory", lambda: 50_000_000)
     with pytest.raises(EncoError, match=r"a\.npz: .* needs about .* of memory and 50 MB are free: "):
         read_npz(write_npz(tmp_path / "a.npz", **arrays))
 
@@ -134,7 +134,7 @@ def test_data_beyond_the_memory(arrays: dict[str, Claim], tmp_path: Path, monkey
 def test_data_that_stay_on_disk_need_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = InterventionalData.from_environments([np.zeros((40_000, 50), np.int64)], [None])
     data.to_npz(tmp_path / "a.npz")
-    monkeypatch.setattr(_memory, "available_memory", lambda: 500_000)
+    monkeypatch.setattr(process_memory, "available_memory", lambda: 500_000)
     assert read_npz(tmp_path / "a.npz", memory_map=True) == data
     with pytest.raises(EncoError, match="needs about 2 MB of memory and 0 MB are free: "):
         read_npz(tmp_path / "a.npz")
@@ -149,7 +149,7 @@ def test_regimes_without_rows(shape: tuple[int, ...], tmp_path: Path) -> None:
 
 def test_more_regimes_than_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows, ones = np.zeros((100_000, 2)), np.ones(100_000, np.int64)
-    monkeypatch.setattr(_memory, "available_memory", lambda: 50_000_000)
+    monkeypatch.setattr(process_memory, "available_memory", lambda: 50_000_000)
     with pytest.raises(EncoError, match="needs about 100 MB of memory and 50 MB are free: "):
         read_npz(write_npz(tmp_path / "a.npz", data_obs=SMALL, data_int=rows, regime_rows=ones, targets=0 * ones))
 
@@ -187,7 +187,7 @@ def test_parquet_of_equal_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     table = pa.table({"A": pa.array(np.zeros(10**6)), "B": pa.array(np.zeros(10**6))})
     pq.write_table(table, tmp_path / "a.parquet")
     assert (tmp_path / "a.parquet").stat().st_size < 10_000
-    monkeypatch.setattr(_memory, "available_memory", lambda: 5_000_000)
+    monkeypatch.setattr(process_memory, "available_memory", lambda: 5_000_000)
     with pytest.raises(
         EncoError, match=r"a\.parquet: reading 2,000,000 values needs about 16 MB of memory and 5 MB are"
     ):
@@ -197,6 +197,6 @@ def test_parquet_of_equal_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_sparse_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     cells = anndata.AnnData(sparse.csr_matrix((1_000, 2_000), dtype=np.float32))
     assert data_from_anndata(cells, None).n_rows == 1_000
-    monkeypatch.setattr(_memory, "available_memory", lambda: 5_000_000)
+    monkeypatch.setattr(process_memory, "available_memory", lambda: 5_000_000)
     with pytest.raises(EncoError, match="1,000 cells of 2,000 variables, no longer sparse, needs about 16 MB"):
         data_from_anndata(cells, None)

@@ -13,10 +13,10 @@ from matplotlib import pyplot as plt
 from matplotlib.colors import to_hex
 from matplotlib.patches import ArrowStyle, FancyArrowPatch
 
-from enco._evidence import Evidence
 from enco.errors import GraphError
 from enco.plotting import draw_graph
 from enco.result import Result
+from enco.result.evidence import Evidence
 
 NAMES = ("a", "b", "c", "d")
 

@@ -195,7 +195,7 @@ def test_other_candidates_are_refused(candidates):
 
 
 def test_a_fit_that_needs_more_memory_than_there_is(monkeypatch):
-    monkeypatch.setattr("enco._memory.available_memory", lambda: 1000)
+    monkeypatch.setattr("enco.system.process_memory.available_memory", lambda: 1000)
     _, data = make(n=5, rows=50, interventional=10)
     with pytest.raises(SettingsError, match=r"5 variables with 20 candidate pairs needs about .* --candidates screen"):
         Discovery(data, settings=Settings())

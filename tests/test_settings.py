@@ -167,7 +167,7 @@ def test_parse_keeps_the_types():
 def test_parse_names_an_unknown_setting_and_the_choices():
     with pytest.raises(
         SettingsError,
-        match=r"there is no setting 'lambda'; choose from batch, candidates, centred, check_every, .*, weight_",
+        match=r"there is no setting 'lambda'; choose from averaged, batch, candidates, centred, .*, weight_",
     ):
         Settings.parse(**{"lambda": "0.1"})
 

@@ -9,10 +9,10 @@ import pytest
 from enco import simulate
 from enco.cli import main
 from enco.data import InterventionalData
+from enco.discover import conclude
 from enco.errors import EncoError, FileFormatError, GraphError, SettingsError
 from enco.fitting.loop import Discovery
 from enco.knowledge import Knowledge
-from enco.result import Result
 from enco.settings import Settings
 from enco.stability import SHARE, Stability, _consensus, _quick, reliability, resample, stability
 from enco.stability_plot import draw_reliability
@@ -53,7 +53,7 @@ def test_a_finished_fit_is_not_run_again(problem, found):
     data = problem[1]
     base = Discovery(data, settings=QUICK, seed=1)
     base.run()
-    result = Result.from_discovery(base, data, seconds=0.0, seed=1)
+    result = conclude(base, data, seconds=0.0, seed=1)
     calls = []
     again = stability(data, 4, settings=QUICK, seed=1, n_jobs=1, fit=(base, result), on_resample=calls.append)
     np.testing.assert_array_equal(again.frequency, found.frequency)

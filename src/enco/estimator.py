@@ -15,10 +15,11 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from enco._threads import count_threads
 from enco.conditionals.torch import NetworkFactory
 from enco.data import InterventionalData, Variable
+from enco.discover import conclude
 from enco.errors import DataError, SettingsError
+from enco.executors.threads import count_threads
 from enco.fitting.loop import Discovery
 from enco.io import data_from_mask
 from enco.io._build import default_names
@@ -203,7 +204,7 @@ class ENCO(BaseEstimator):
         )
         discovery.run(on_epoch=_write_line if self.verbose else lambda discovery: None)
         seconds = time.perf_counter() - started
-        result = Result.from_discovery(discovery, data, seconds=seconds, seed=seed, knowledge=self.knowledge)
+        result = conclude(discovery, data, seconds=seconds, seed=seed, knowledge=self.knowledge)
 
         self._fit_data = data
         self._mechanisms = None

@@ -46,11 +46,12 @@ def to_graphml(result: Result) -> str:
     Examples
     --------
     >>> from enco import InterventionalData, Knowledge, Settings
+    >>> from enco.discover import conclude
     >>> from enco.fitting.loop import Discovery
     >>> x = np.array([[0, 0], [1, 1], [0, 1], [1, 0]])
     >>> data = InterventionalData.from_environments([x, x], [None, "X1"])
     >>> fit = Discovery(data, settings=Settings(), knowledge=Knowledge(required=[("X1", "X2")]))
-    >>> result = Result.from_discovery(fit, data, seconds=0.0, seed=0)
+    >>> result = conclude(fit, data, seconds=0.0, seed=0)
     >>> '<edge source="X1" target="X2">' in to_graphml(result)
     True
     """
@@ -66,11 +67,12 @@ def to_gml(result: Result) -> str:
     Examples
     --------
     >>> from enco import InterventionalData, Knowledge, Settings
+    >>> from enco.discover import conclude
     >>> from enco.fitting.loop import Discovery
     >>> x = np.array([[0, 0], [1, 1], [0, 1], [1, 0]])
     >>> data = InterventionalData.from_environments([x, x], [None, "X1"])
     >>> fit = Discovery(data, settings=Settings(), knowledge=Knowledge(required=[("X1", "X2")]))
-    >>> result = Result.from_discovery(fit, data, seconds=0.0, seed=0)
+    >>> result = conclude(fit, data, seconds=0.0, seed=0)
     >>> nx.parse_gml(to_gml(result)).edges
     OutEdgeView([('X1', 'X2')])
     """
@@ -83,11 +85,12 @@ def to_dot(result: Result) -> str:
     Examples
     --------
     >>> from enco import InterventionalData, Knowledge, Settings
+    >>> from enco.discover import conclude
     >>> from enco.fitting.loop import Discovery
     >>> x = np.array([[0, 0], [1, 1], [0, 1], [1, 0]])
     >>> data = InterventionalData.from_environments([x, x], [None, "X1"])
     >>> fit = Discovery(data, settings=Settings(), knowledge=Knowledge(required=[("X1", "X2")]))
-    >>> result = Result.from_discovery(fit, data, seconds=0.0, seed=0)
+    >>> result = conclude(fit, data, seconds=0.0, seed=0)
     >>> print(to_dot(result))
     digraph {
       "X1";
@@ -110,11 +113,12 @@ def to_edge_list(result: Result) -> str:
     Examples
     --------
     >>> from enco import InterventionalData, Knowledge, Settings
+    >>> from enco.discover import conclude
     >>> from enco.fitting.loop import Discovery
     >>> x = np.array([[0, 0], [1, 1], [0, 1], [1, 0]])
     >>> data = InterventionalData.from_environments([x, x], [None, "X1"])
     >>> fit = Discovery(data, settings=Settings(), knowledge=Knowledge(required=[("X1", "X2")]))
-    >>> result = Result.from_discovery(fit, data, seconds=0.0, seed=0)
+    >>> result = conclude(fit, data, seconds=0.0, seed=0)
     >>> to_edge_list(result).splitlines()[1][:6]
     'X1,X2,'
     """
@@ -127,11 +131,12 @@ def to_dowhy(result: Result) -> str:
     Examples
     --------
     >>> from enco import InterventionalData, Knowledge, Settings
+    >>> from enco.discover import conclude
     >>> from enco.fitting.loop import Discovery
     >>> x = np.array([[0, 0], [1, 1], [0, 1], [1, 0]])
     >>> data = InterventionalData.from_environments([x, x], [None, "X1"])
     >>> fit = Discovery(data, settings=Settings(), knowledge=Knowledge(required=[("X1", "X2")]))
-    >>> result = Result.from_discovery(fit, data, seconds=0.0, seed=0)
+    >>> result = conclude(fit, data, seconds=0.0, seed=0)
     >>> to_dowhy(result)
     'graph [ directed 1 node [ id 0 label "X1" ] ... edge [ source 0 target 1 ] ]'
     """
@@ -151,11 +156,12 @@ def to_bif(result: Result) -> str:
     Examples
     --------
     >>> from enco import InterventionalData, Knowledge, Settings
+    >>> from enco.discover import conclude
     >>> from enco.fitting.loop import Discovery
     >>> x = np.array([[0, 0], [1, 1], [0, 1], [1, 0]])
     >>> data = InterventionalData.from_environments([x, x], [None, "X1"])
     >>> fit = Discovery(data, settings=Settings(), knowledge=Knowledge(required=[("X1", "X2")]))
-    >>> result = Result.from_discovery(fit, data, seconds=0.0, seed=0)
+    >>> result = conclude(fit, data, seconds=0.0, seed=0)
     >>> from enco.simulate import parse_bif
     >>> parse_bif(to_bif(result)).adjacency.astype(int).tolist()
     [[0, 1], [0, 0]]
@@ -238,11 +244,12 @@ def export(result: Result, path: str | os.PathLike[str], *, format: str | None =
     --------
     >>> import tempfile
     >>> from enco import InterventionalData, Knowledge, Settings
+    >>> from enco.discover import conclude
     >>> from enco.fitting.loop import Discovery
     >>> x = np.array([[0, 0], [1, 1], [0, 1], [1, 0]])
     >>> data = InterventionalData.from_environments([x, x], [None, "X1"])
     >>> fit = Discovery(data, settings=Settings(), knowledge=Knowledge(required=[("X1", "X2")]))
-    >>> result = Result.from_discovery(fit, data, seconds=0.0, seed=0)
+    >>> result = conclude(fit, data, seconds=0.0, seed=0)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     export(result, f"{folder}/graph.graphml")
     ...     nx.read_graphml(f"{folder}/graph.graphml").number_of_nodes()

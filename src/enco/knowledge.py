@@ -35,7 +35,7 @@ ORIENTED = 20.0
 REQUIRED = 100.0
 """gamma and theta of a required edge: its probability is 1 in floating point."""
 
-Edge = tuple[str, str]
+NamedEdge = tuple[str, str]
 
 
 class _EdgeParameters(Protocol):
@@ -78,8 +78,8 @@ class Knowledge:
     enco.errors.SettingsError: the edge 'smoking' -> 'cancer' is required, but 'cancer' is a root: remove one of the two
     """
 
-    required: Sequence[Edge] = ()
-    forbidden: Sequence[Edge] = ()
+    required: Sequence[NamedEdge] = ()
+    forbidden: Sequence[NamedEdge] = ()
     tiers: Sequence[Sequence[str]] = ()
     roots: Sequence[str] = ()
     leaves: Sequence[str] = ()
@@ -231,7 +231,7 @@ def _names(key: str, value: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _edges(key: str, value: Any) -> tuple[Edge, ...]:
+def _edges(key: str, value: Any) -> tuple[NamedEdge, ...]:
     edges = []
     for edge in _listed(key, value):
         ends = edge if isinstance(edge, tuple | list) else ()

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from enco._variables import Variable, code_dtype
 from enco.candidates import Candidates
 from enco.conditionals.continuous import Standardisation
 from enco.conditionals.torch import NetworkFactory
 from enco.data import InterventionalData, Regime
+from enco.data.variables import Variable, code_dtype
 from enco.errors import DataError
 from enco.fitting.engines import make_model
 from enco.graphs.dag import check_adjacency
@@ -23,6 +23,10 @@ from enco.settings import Settings
 __all__ = ["Mechanisms", "aligned"]
 
 Floats = NDArray[np.float64]
+
+
+RATE = 5e-3  # learning rate
+PATIENCE = 6  # looks at rows held out without improvement before a network stops: it answers one question, and well
 
 
 class Mechanisms:
@@ -34,7 +38,7 @@ class Mechanisms:
     adjacency : array [N, N]
         The graph, row = cause, in the order of the columns.
     settings : Settings, optional
-        Of the networks; they train like those that challenge single edges in the refinement.
+        Of the networks; they train as many steps as those of the search, at most.
     network : callable, optional
         A network of the user's own, see `ENCO`.
     seed, n_jobs : int
@@ -66,13 +70,13 @@ class Mechanisms:
         column = np.arange(data.n_variables)
         start = make_model(data, pairs, column=column, settings=chosen, network=network, seed=seed, n_jobs=n_jobs)
         rows = [(regime, np.arange(regime.n_rows)) for regime in data.interventional]
-        self._model = start.extended(rows, chosen.refine_rate, chosen.refine_patience)
+        self._model = start.extended(rows, RATE, PATIENCE)
         self._all = np.ones(pairs.n_pairs, bool)
         self._model.fit(self._all.astype(np.float64), chosen.refine_steps)
         # Densities of continuous variables are per unit of the column, not per standard deviation.
         self._log_scale = np.zeros(data.n_variables)
         scale = Standardisation.of(data).scale
-        self._log_scale[data.n_levels == 0] = np.log(np.where(scale > 0, scale, 1.0))
+        self._log_scale[data.is_continuous] = np.log(np.where(scale > 0, scale, 1.0))
 
     def losses(self, regime: Regime) -> Floats:
         """Mean negative log-likelihood of each variable over the rows of a regime, nats, [N]; NaN for its targets."""

@@ -2,20 +2,17 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from enco._threads import count_threads, run_threads
-from enco.conditionals.torch import NetworkFactory
 from enco.data import InterventionalData, Regime
 from enco.errors import DataError, SettingsError
-from enco.fitting.loop import Discovery
-from enco.knowledge import Knowledge
+from enco.executors.threads import run_threads
 from enco.likelihood import Mechanisms
-from enco.result import Result
+from enco.refits import FitOptions, Refits
 from enco.settings import Settings
 
 __all__ = ["choose_sparsity", "cross_validate_regimes"]
@@ -29,12 +26,8 @@ def cross_validate_regimes(
     sparsities: Sequence[float] = SPARSITIES,
     *,
     n_folds: int = 5,
-    settings: Settings | None = None,
-    knowledge: Knowledge | None = None,
-    network: NetworkFactory | None = None,
-    seed: int = 0,
-    n_jobs: int | None = None,
     on_fit: Callable[[int], None] = lambda done: None,
+    **options: Unpack[FitOptions],
 ) -> pd.DataFrame:
     """Leave interventions out, learn the graph from the rest, and score the rows that were left out.
 
@@ -50,14 +43,14 @@ def cross_validate_regimes(
         Values of lambda_sparse.
     n_folds : int
         At most as many as there are regimes; fewer are used if there are not so many.
+    on_fit : callable
+        Called with the number of fits done, of ``len(sparsities) * n_folds``.
     settings, knowledge, network : optional
         As for `ENCO`; the sparsity in the settings is not used.
     seed : int
-        Decides the folds, and every fit.
+        Decides the folds, and every fit; 0 by default.
     n_jobs : int or None
-        Threads; None or -1 for every core. The result does not depend on it.
-    on_fit : callable
-        Called with the number of fits done, of ``len(sparsities) * n_folds``.
+        Threads; None (the default) or -1 for every core. The result does not depend on it.
 
     Returns
     -------
@@ -78,21 +71,20 @@ def cross_validate_regimes(
     2     0.040     0
     3     0.040     1
     """
-    chosen = settings or Settings()
+    fits = Refits(**options)
+    chosen = fits.settings or Settings()
     candidates = [replace(chosen, sparsity=sparsity) for sparsity in sparsities]  # checks every value
     if not candidates:
         raise SettingsError("there is no sparsity to compare: give at least one")
-    folds = _folds(data.interventional, n_folds, seed)
+    folds = _folds(data.interventional, n_folds, fits.seed)
     tasks = [(its_settings, fold) for its_settings in candidates for fold in range(len(folds))]
 
     def evaluate(number: int) -> dict[str, object]:
         its_settings, fold = tasks[number]
         left_out = folds[fold]
         rest = data.without_regimes([regime.targets for regime in left_out])
-        discovery = Discovery(rest, settings=its_settings, knowledge=knowledge, seed=seed, n_jobs=1, network=network)
-        discovery.run()
-        result = Result.from_discovery(discovery, rest, seconds=0.0, seed=seed, knowledge=knowledge)
-        mechanisms = Mechanisms(rest, result.adjacency, settings=its_settings, network=network, seed=seed)
+        result = fits.result(fits.discovery(rest, its_settings), rest)
+        mechanisms = Mechanisms(rest, result.adjacency, settings=its_settings, network=fits.network, seed=fits.seed)
         return {
             "sparsity": its_settings.sparsity,
             "fold": fold,
@@ -101,8 +93,7 @@ def cross_validate_regimes(
             "edges": result.n_edges,
         }
 
-    threads = 1 if network is not None else count_threads(n_jobs)
-    return pd.DataFrame(run_threads(evaluate, len(tasks), threads, on_fit))
+    return pd.DataFrame(run_threads(evaluate, len(tasks), fits.threads, on_fit))
 
 
 def choose_sparsity(table: pd.DataFrame) -> float:

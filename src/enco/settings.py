@@ -6,10 +6,11 @@ from math import isfinite
 from numbers import Integral, Real
 from typing import Any, Literal, get_args
 
-from enco._units import in_short
 from enco.errors import SettingsError
+from enco.system.units import in_short
 
 __all__ = [
+    "ADDED_ESTIMATORS",
     "LARGEST",
     "PAPER",
     "CandidateRule",
@@ -26,6 +27,9 @@ EngineName = Literal["auto", "fused", "torch"]
 DensityName = Literal["gaussian", "dsf", "spline"]
 CandidateRule = Literal["auto", "all", "screen"]
 PresetName = Literal["enco", "paper"]
+
+ADDED_ESTIMATORS: list[str] = []
+"""Names besides those of `EstimatorName`; `enco.gradients.register` puts them here."""
 
 LARGEST = 2**31 - 1
 """Of any number: no sensible one is larger, and kernels and array shapes overflow not far beyond."""
@@ -57,6 +61,7 @@ PAPER: dict[str, tuple[Any, str]] = {
     "learning_rate": (5e-3, "Appendix C.1"),
     "held_out": (0.0, "F steps on all rows, Algorithm 1"),
     "weight_decay": (1e-4, "Appendix C.1; `Settings.paper` multiplies it by the number of variables"),
+    "averaged": (1, "the weights of the last step, Algorithm 1"),
     "centred": (False, "an absent parent is zero, Eq. 1"),
 }
 """What the preset "paper" sets, and where the paper says so."""
@@ -93,15 +98,15 @@ class Settings:
 
     # Algorithm 1
     max_epochs: int = 12  # a fit stops earlier once its graph has settled
-    first_fit_steps: int = 1000  # F in the first epoch
-    fit_steps: int = 300  # F afterwards, when the networks only follow a changing graph distribution
+    first_fit_steps: int = 600  # F in the first epoch
+    fit_steps: int = 150  # F afterwards, when the networks only follow a changing graph distribution
     graph_steps: int = 50  # G; half the paper's, at twice its rate of gamma: paired effects are less noisy
     graph_batch: int = 128  # rows per graph step
     gamma_rate: float = 0.04  # Adam, betas (0.9, 0.9)
     gamma_coasts: bool = False  # in a step without a gradient, gamma goes on by its momentum, as in a plain Adam
     theta_rate: float = 0.1  # Adam, betas (0.9, 0.999)
     distant_theta_factor: float = 0.1  # times theta_rate for pairs never next to an intervention (Appendix C.4)
-    estimator: EstimatorName = "paired"
+    estimator: EstimatorName = "paired"  # or one that `enco.gradients.register` knows
     graph_samples: int = 100  # K, for the estimators that score whole graphs
     candidates: CandidateRule = "auto"  # pairs to consider; "auto" is "all", and "screen" for many variables
     rest_rate: float = 0.2  # share of the graph steps that look at settled pairs, in problems of many pairs
@@ -121,11 +126,11 @@ class Settings:
     # The order step
     order_evidence: bool = True  # cut cycles by what the data next to their edges say; else by theta alone (the paper)
 
-    # Refinement of the final graph (not in the paper; see `enco.fitting.refine`)
-    refine_rounds: int = 2  # 0 for none
-    refine_steps: int = 5000  # training steps of its networks in each round
-    refine_rate: float = 5e-3  # their learning rate
-    refine_patience: int = 6  # `patience` of the networks that challenge single parents
+    # The search for a better graph (not in the paper; see `enco.search.stage`)
+    refine_rounds: int = 3  # at most, each with networks trained for the graph found so far; 0 for no search
+    refine_steps: int = 5000  # training steps of these networks, at most
+    refine_rate: float = 1e-2  # their learning rate
+    refine_patience: int = 2  # their `patience`
     edge_evidence: float = 3.0  # log Bayes factor an edge needs over all rows, besides `sparsity` per row
 
     # Latent confounders (Section 3.5)
@@ -144,8 +149,9 @@ class Settings:
     device: str = "cpu"  # of PyTorch: "cpu", "cuda", "cuda:1"
     hidden: int = 64
     batch: int = 128
-    learning_rate: float = 2e-3
+    learning_rate: float = 5e-3
     weight_decay: float = 1e-3
+    averaged: int = 50  # steps over which weights are averaged, about (not in the paper); 1 for the last ones
     centred: bool = True  # an absent categorical parent stands for an average one (not in the paper)
     held_out: float = 0.1  # share of the observational rows that decides when a network stops; 0: all steps on all rows
     check_every: int = 50  # training steps between two looks at the held-out rows
@@ -281,8 +287,9 @@ def check_setting(name: str, kind: Any, value: Any) -> None:
     """Raise a `SettingsError` unless the value is of the kind, and in the range, that a setting of this name has."""
     number: Any = value  # Real and Integral promise no comparison to the type checker
     if not isinstance(kind, type):
-        if value not in get_args(kind):
-            raise SettingsError(f"setting {name} must be one of {', '.join(get_args(kind))}, got {value!r}")
+        choices = [*get_args(kind), *(ADDED_ESTIMATORS if name == "estimator" else [])]
+        if value not in choices:
+            raise SettingsError(f"setting {name} must be one of {', '.join(choices)}, got {value!r}")
         return
     if kind is str:
         if not isinstance(value, str) or not value:

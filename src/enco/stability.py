@@ -19,27 +19,26 @@ from dataclasses import asdict, dataclass, replace
 from math import exp
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from enco._result_checks import is_number, is_whole, names_in, shares_in
-from enco._result_folder import STABILITY, STABILITY_TABLE, result_in
-from enco._threads import count_threads, run_threads
 from enco._version import __version__
-from enco.conditionals.torch import NetworkFactory
 from enco.data import InterventionalData, Regime
 from enco.errors import EncoError, FileFormatError, GraphError, SettingsError
+from enco.executors.threads import count_threads, run_threads
 from enco.fitting.loop import Discovery
 from enco.graphs.dag import check_adjacency
 from enco.graphs.order import acyclic
 from enco.io._atomic import atomic_file
 from enco.io._cells import table_as_csv
 from enco.io._paths import existing_file
-from enco.knowledge import Knowledge
+from enco.refits import FitOptions, Refits
 from enco.result import Result
+from enco.result.fields import is_number, is_whole, names_in, shares_in
+from enco.result.folder import STABILITY, STABILITY_TABLE, result_in
 from enco.settings import Settings
 
 __all__ = ["SHARE", "Stability", "reliability", "resample", "stability"]
@@ -210,14 +209,10 @@ def stability(
     n_resamples: int = 20,
     *,
     share: float = SHARE,
-    settings: Settings | None = None,
-    knowledge: Knowledge | None = None,
-    network: NetworkFactory | None = None,
-    seed: int = 0,
-    n_jobs: int | None = None,
     fit: tuple[Discovery, Result] | None = None,
     earlier: Stability | None = None,
     on_resample: Callable[[int], None] = lambda done: None,
+    **options: Unpack[FitOptions],
 ) -> Stability:
     """Learn the graph again and again from part of the rows, and count how often every edge is found.
 
@@ -228,15 +223,6 @@ def stability(
         Refits. Each takes a third to a half of the time of a full fit, and `n_jobs` of them run at once.
     share : float
         Of the rows of every regime in each resample, drawn without replacement; at least one row is kept.
-    settings : Settings, optional
-        Of the full fit; refits take fewer steps with otherwise the same settings.
-    knowledge : Knowledge, optional
-    network : callable, optional
-        A network of your own, see `ENCO`; refits then run one after the other.
-    seed : int
-        Same seed, same frequencies, whatever `n_jobs` is.
-    n_jobs : int or None
-        Threads; None or -1 for every core.
     fit : (Discovery, Result), optional
         The finished fit of the same data; without it, it is run first.
     earlier : Stability, optional
@@ -244,6 +230,15 @@ def stability(
         at once, except for the seconds, which add up.
     on_resample : callable
         Called with the number of refits done.
+    settings : Settings, optional
+        Of the full fit; refits take fewer steps with otherwise the same settings.
+    knowledge : Knowledge, optional
+    network : callable, optional
+        A network of your own, see `ENCO`; refits then run one after the other.
+    seed : int
+        Same seed, same frequencies, whatever `n_jobs` is; 0 by default.
+    n_jobs : int or None
+        Threads; None (the default) or -1 for every core.
 
     Returns
     -------
@@ -257,32 +252,15 @@ def stability(
     >>> stability(data, 2, settings=Settings(max_epochs=1, refine_rounds=0), n_jobs=1).frequency.shape
     (3, 3)
     """
+    fits = Refits(**options)
+    seed = fits.seed
     _check(n_resamples, share, seed)
-    threads = count_threads(n_jobs)
-    chosen = settings or Settings()
+    threads = count_threads(fits.n_jobs)
+    chosen = fits.settings or Settings()
     began = time.perf_counter()
-
-    def discovery(
-        rows: InterventionalData,
-        its_settings: Settings,
-        its_seed: int,
-        its_threads: int,
-        candidates: NDArray[np.bool_] | None = None,
-    ) -> Discovery:
-        return Discovery(
-            rows,
-            settings=its_settings,
-            knowledge=knowledge,
-            seed=its_seed,
-            n_jobs=its_threads,
-            network=network,
-            candidates=candidates,
-        )
-
     if fit is None:
-        base = discovery(data, chosen, seed, threads)
-        base.run()
-        full = Result.from_discovery(base, data, seconds=0.0, seed=seed, knowledge=knowledge)
+        base = fits.discovery(data, chosen, n_jobs=threads)
+        full = fits.result(base, data)
     else:
         base, full = fit
     if earlier is not None:
@@ -296,21 +274,19 @@ def stability(
     def refit(number: int) -> Edges:
         rng = np.random.default_rng([seed, 2, number])
         rows = resample(data, share, rng)
-        again = discovery(rows, _quick(chosen), int(rng.integers(2**32)), 1, considered)
+        again = fits.discovery(rows, _quick(chosen), seed=int(rng.integers(2**32)), candidates=considered)
         if np.array_equal(again.candidates.cause, base.candidates.cause):
             again.model.restore(learned)
         else:  # a column is constant in these rows and takes no part: other networks, which know nothing yet
-            again = discovery(rows, chosen, int(rng.integers(2**32)), 1, considered)
-        again.run()
-        graph = Result.from_discovery(again, rows, seconds=0.0, seed=seed, knowledge=knowledge).adjacency
+            again = fits.discovery(rows, chosen, seed=int(rng.integers(2**32)), candidates=considered)
+        graph = fits.result(again, rows).adjacency
         _log.info("refit %d of %d: %d edges", number + 1, n_resamples, graph.sum())
         return graph
 
-    # A user's own network draws its initial weights from PyTorch's one global stream.
     graphs = run_threads(
         lambda number: refit(before + number),
         n_resamples - before,
-        1 if network is not None else threads,
+        fits.threads,
         lambda done: on_resample(before + done),
     )
     counts: Floats = np.stack(graphs).sum(axis=0, dtype=np.float64)

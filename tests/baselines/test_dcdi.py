@@ -49,11 +49,11 @@ def reference_loss(model, row, j, mask):
     h = rows[0].copy()
     for weight, cause, first in zip(mask, model._candidates.cause[pairs], layout.table_row[pairs], strict=True):
         x = float(model._values[row, cause])
-        h += weight * (x * rows[first] + rows[first + 1] if model._numeric[cause] else rows[first + int(x)])
+        h += weight * (x * rows[first] + rows[first + 1] if model._heads.numeric[cause] else rows[first + int(x)])
     out, count = layout.output_row[j], layout.n_outputs[j]
     outputs = rows[out : out + count] @ np.where(h > 0, h, 0.1 * h) + block[(out + count) * layout.hidden :][:count]
     y = float(model._values[row, j])
-    if not model._numeric[j]:
+    if not model._heads.numeric[j]:
         return -log_softmax(outputs)[int(y)]
     densities = [
         share * np.exp(-0.5 * (y - mean) ** 2 / variance) / np.sqrt(2 * np.pi * variance)

@@ -12,7 +12,6 @@ from enco.bench.speed import measure_speed, speed_table
 from enco.bench.warmup import warm_up
 from enco.cli import main
 from enco.fitting.loop import Discovery
-from enco.result import Result
 from enco.settings import Settings
 
 QUICK = ["--set", "max_epochs=3", "--set", "first_fit_steps=50", "--set", "fit_steps=20", "--set", "graph_steps=10"]
@@ -72,11 +71,11 @@ def test_refinement_is_counted_apart(monkeypatch):
 
     whole, seen = Discovery.run, []
     monkeypatch.setattr(Discovery, "run", run)
-    monkeypatch.setattr(Result, "from_discovery", finish)
+    monkeypatch.setattr("enco.bench.speed.conclude", finish)
     speed = measure_speed(TINY, FAST, n_jobs=1)
     assert isinstance(seen[0], Metered)
     assert 0.3 <= speed.refinement <= speed.total - sum(speed.stages.values())
-    assert "| refinement (with evidence and order step) | 0.3" in speed_table(speed)
+    assert "| search (with evidence and order step) | 0.3" in speed_table(speed)
 
 
 def test_refinement_changes_no_other_count():

@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from enco.baselines import find_method
-from enco.bench.kinds import kind_of
+from enco.bench.benchmarks_page import benchmark_page
 from enco.bench.machine import code_fingerprint
-from enco.bench.page import benchmark_page
+from enco.bench.problem_kinds import kind_of
 from enco.bench.records import Store, read_folder
 from enco.bench.spec import builtin_specs, load_spec
 from enco.bench.spec_figures import draw_spec
+from enco.bench.spec_tables import spec_table
 from enco.bench.summary import Entry
-from enco.bench.tables import spec_table
 from enco.cli import main
 from enco.errors import SettingsError
 
@@ -174,7 +174,7 @@ def test_the_table_shows_who_did_what(tmp_path):
         "Other, paper", "ENCO, refined, ours", "Other, cyclic, paper", "ENCO, before ordering, ours",
         "ENCO, ordered, ours", "sparse, before ordering, ours", "sparse, ordered, ours",
     ]  # fmt: skip
-    said = "ENCO: over these 2 fits the order step takes the mean SHD from 4.00 to 3.00, and the refinement from there"
+    said = "ENCO: over these 2 fits the order step takes the mean SHD from 4.00 to 3.00, and the search from there"
     assert f"{said} to 1.00." in table
     assert "sparse: over" not in table
 

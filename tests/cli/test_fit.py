@@ -79,7 +79,7 @@ def test_writes_the_result_and_says_so(folder, capsys):
     assert lines["time"].endswith(f", {len(result.history)} epochs")
     assert lines["pairs"] == "42 of 42, all that knowledge leaves open"
     *epochs, last = printed.err.splitlines()
-    assert last == "refining the graph by single edges"
+    assert last == "searching for a better graph"
     assert len(epochs) == len(result.history)
     assert epochs[-1].startswith(f"epoch {len(epochs)}/6  ")
     assert "edges, " in epochs[-1]
@@ -92,14 +92,14 @@ def test_writes_the_result_and_says_so(folder, capsys):
     assert graph["variables"] == [f"X{position}" for position in range(1, 8)]
     assert is_acyclic(graph["adjacency"])
     assert {frozenset(step) for step in graph["order_report"]["refined"]} <= {
-        frozenset(["move", "cause", "effect", "gain"])
+        frozenset(["move", "added", "removed", "gain"])
     }
     assert np.shape(graph["edge_probability"]) == (7, 7)
     assert sorted(graph["order"]) == sorted(graph["variables"])
     assert graph["seconds"] > 0
 
 
-def test_the_refinement_can_be_set_and_left_out(folder):
+def test_the_search_can_be_set_and_left_out(folder):
     assert fit("--set", "refine_rounds=0", out="plain") == 0
     plain = json.loads((folder / "plain/graph.json").read_text())
     assert plain["order_report"]["refined"] == []
@@ -108,7 +108,9 @@ def test_the_refinement_can_be_set_and_left_out(folder):
     strict = json.loads((folder / "strict/graph.json").read_text())
     assert strict["adjacency_raw"] == plain["adjacency_raw"]
     assert not np.any(strict["adjacency"])  # no edge has that much evidence
-    assert [step["move"] for step in strict["order_report"]["refined"]].count("delete") == np.sum(plain["adjacency"])
+    steps = strict["order_report"]["refined"]
+    assert not any(step["added"] for step in steps)
+    assert sum(len(step["removed"]) for step in steps) == np.sum(plain["adjacency"])
 
 
 def test_json(folder, capsys):
@@ -268,18 +270,16 @@ def test_candidate_pairs_can_be_screened(folder, capsys):
     assert "setting candidates must be one of auto, all, screen, got 'few'" in capsys.readouterr().err
 
 
-def test_ctrl_c_during_the_refinement(folder, capsys, monkeypatch):
-    """All epochs are done; the same command with --resume refines the graph again."""
-    from enco.fitting.loop import Discovery
-
+def test_ctrl_c_during_the_search(folder, capsys, monkeypatch):
+    """All epochs are done; the same command with --resume searches again."""
     assert fit(out="plain") == 0
     capsys.readouterr()
 
-    def stop(discovery, adjacency, confounded=None, on_progress=None):
+    def stop(problem, start, on_progress=None):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Discovery, "refine", stop)
+        patch.setattr("enco.discover.improve", stop)
         assert fit() == 130
     advice, error = capsys.readouterr().err.splitlines()[-2:]
     assert "the same command with --resume" in advice

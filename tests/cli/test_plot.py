@@ -2,8 +2,8 @@
 
 import pytest
 
-from enco._example import small_data, small_result
 from enco.cli import main
+from enco.result.example import small_data, small_result
 
 STARTS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from enco import simulate
-from enco._example import small_data, small_result
 from enco.cli import main
+from enco.result.example import small_data, small_result
 
 QUICK = {
     "max_epochs": 1,

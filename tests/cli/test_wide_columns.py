@@ -49,10 +49,10 @@ def test_a_fit_ends_about_when_it_said(table, tmp_path):
     assert taken < 5 * announced + 10  # machines are busy; minutes are what this is about
 
 
-def test_ctrl_c_while_the_graph_is_refined(table, tmp_path):
+def test_ctrl_c_during_the_search(table, tmp_path):
     process = start(table, tmp_path / "out")
     for line in process.stderr:
-        if "refin" in line:
+        if "searching" in line:
             break
     process.send_signal(signal.SIGINT)
     asked = time.monotonic()

@@ -6,7 +6,7 @@ from scipy.integrate import trapezoid
 from scipy.stats import norm
 
 from enco.conditionals.continuous import LARGEST_VALUE, LOG_VARIANCE_RANGE, TAIL_SCALE, TAIL_SHARE
-from enco.conditionals.fused.network import losses
+from enco.conditionals.heads import losses
 
 LOWEST, HIGHEST = LOG_VARIANCE_RANGE
 LARGEST_LOSS = -norm.logpdf(LARGEST_VALUE, 0.0, TAIL_SCALE) - np.log(TAIL_SHARE)
@@ -17,7 +17,7 @@ def head(mean, log_variance, y, *, differentiate=False):
     y = np.atleast_1d(np.asarray(y, np.float32))
     logits = np.array([np.broadcast_to(mean, y.shape), np.broadcast_to(log_variance, y.shape)], np.float32)
     loss = np.empty(len(y), np.float32)
-    losses(logits, True, y, loss, len(y), differentiate)
+    losses(1, logits, y, loss, len(y), differentiate)
     return (loss.astype(np.float64), logits.T.astype(np.float64)) if differentiate else loss.astype(np.float64)
 
 

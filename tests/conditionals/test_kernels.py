@@ -12,8 +12,18 @@ from scipy.stats import norm
 from enco.candidates import Candidates
 from enco.conditionals.fused.effects import Table, gather, graph_losses, paired_effects
 from enco.conditionals.fused.layout import Layout
-from enco.conditionals.fused.network import backward, losses, outputs, sample_hidden, sample_present
-from enco.conditionals.fused.training import activate, adam, block_loss, center_tables, fit_variable
+from enco.conditionals.fused.network import Network as Kernel
+from enco.conditionals.fused.network import Pass, backward, forward, like, sample_hidden, sample_present
+from enco.conditionals.fused.training import (
+    Optimiser,
+    Sample,
+    Schedule,
+    adam,
+    block_loss,
+    center_tables,
+    fit_variable,
+)
+from enco.conditionals.heads import VariableHeads, losses
 
 HIDDEN = 8
 ALWAYS = 2**32
@@ -45,7 +55,8 @@ class Network:
         mask = np.zeros((len(everyone), len(everyone)), bool)
         mask[:-1, -1] = True
         candidates = Candidates.from_mask(mask)
-        layout = Layout.build(candidates, everyone, HIDDEN)
+        heads = VariableHeads.of(["categorical" if count else "continuous" for count in everyone], everyone)
+        layout = Layout.build(candidates, heads, HIDDEN)
         size = layout.start[-1] - layout.start[-2]
         block = (scale * rng.normal(size=size)).astype(np.float32)
         out_row, n_out = int(layout.output_row[-1]), int(layout.n_outputs[-1])
@@ -55,16 +66,22 @@ class Network:
         return cls(block, table_row, numeric, out_row, n_out, n_levels == 0)
 
     @property
-    def arguments(self):
-        return self.block, HIDDEN, self.out_row, self.n_out, self.gaussian, self.table_row, self.numeric
+    def kernel(self):
+        """What the kernels take."""
+        return self.over(self.block)
 
-    @property
-    def out_w(self):
-        return self.block.reshape(-1, HIDDEN)[self.out_row : self.out_row + self.n_out]
-
-    @property
-    def out_b(self):
-        return self.block[(self.out_row + self.n_out) * HIDDEN :]
+    def over(self, block):
+        rows = block.reshape(-1, HIDDEN)
+        first_bias = self.out_row + self.n_out
+        return Kernel(
+            rows,
+            self.out_row,
+            rows[self.out_row : first_bias],
+            block[first_bias * HIDDEN :],
+            int(self.gaussian),
+            self.table_row,
+            self.numeric,
+        )
 
 
 def numpy_hidden(network, block, x, present):
@@ -146,15 +163,14 @@ def random_rows(rows, n_levels, rng, parents=PARENTS):
     return x, random_column(n_levels, rows, rng)
 
 
-def forward(network, x, present, rows):
+def run_forward(network, x, present, rows):
     """Run the kernels up to the outputs; the buffers are longer than needed, and dirty."""
     h = np.full((rows + 3, HIDDEN), 9.0, np.float32)
     a = np.full((rows + 3, HIDDEN), 9.0, np.float32)
     logits = np.full((network.n_out, rows + 3), 9.0, np.float32)
-    sample_hidden(network.block.reshape(-1, HIDDEN), network.table_row, network.numeric, x, present, h, rows)
-    activate(h, a, rows)
-    outputs(a, network.out_w, network.out_b, logits, rows)
-    return h, a, logits
+    work = Pass(present, h, a, logits, np.empty(rows, np.float32))
+    forward(network.kernel, x, work, rows)
+    return work
 
 
 # Forward pass
@@ -168,7 +184,8 @@ def test_forward_pass_and_losses(n_levels, rows, parents):
     network = Network.random(n_levels, rng, parents=parents)
     x, y = random_rows(rows, n_levels, rng, parents)
     present = rng.integers(2, size=x.shape).astype(np.uint8)
-    h, a, logits = forward(network, x, present, rows)
+    work = run_forward(network, x, present, rows)
+    h, a, logits = work.h, work.a, work.logits
     block = network.block.astype(np.float64)
     expected_h = numpy_hidden(network, block, x, present)
     np.testing.assert_allclose(h[:rows], expected_h, rtol=1e-5, atol=1e-5)
@@ -177,12 +194,12 @@ def test_forward_pass_and_losses(n_levels, rows, parents):
     np.testing.assert_allclose(logits[:, :rows].T, expected, rtol=1e-5, atol=2e-5)
 
     loss = np.empty(rows, np.float32)
-    losses(logits.copy(), network.gaussian, y, loss, rows, False)
+    losses(int(network.gaussian), logits.copy(), y, loss, rows, False)
     np.testing.assert_allclose(loss, numpy_losses(network, block, x, y, present), rtol=2e-5, atol=2e-5)
 
     # The same loss again, and its gradient in place of the outputs.
     loss_again = np.empty(rows, np.float32)
-    losses(logits, network.gaussian, y, loss_again, rows, True)
+    losses(int(network.gaussian), logits, y, loss_again, rows, True)
     np.testing.assert_allclose(loss_again, loss, rtol=1e-5, atol=2e-6)
     gradient = numpy_output_gradient(network, expected, y)
     rtol = 5e-5 if n_levels else 2e-4  # a small error of the mean is a large one of the gradient where variance is low
@@ -197,9 +214,9 @@ def test_the_distribution_sums_to_one():
     present = rng.integers(2, size=x.shape).astype(np.uint8)
     total = np.zeros(20)
     for level in range(11):
-        _, _, logits = forward(network, x, present, 20)
+        logits = run_forward(network, x, present, 20).logits
         loss = np.empty(20, np.float32)
-        losses(logits, False, np.full(20, level, np.float32), loss, 20, False)
+        losses(0, logits, np.full(20, level, np.float32), loss, 20, False)
         total += np.exp(-loss.astype(np.float64))
     np.testing.assert_allclose(total, 1.0, rtol=1e-5)
 
@@ -208,7 +225,7 @@ def test_the_distribution_sums_to_one():
 def test_huge_logits_give_finite_losses(differentiate):
     logits = np.array([[1e6, -1e6, 80.0], [-1e6, -1e6, 0.0], [0.0, -1e6, -80.0]], np.float32)
     loss = np.empty(3, np.float32)
-    losses(logits, False, np.array([1, 0, 2], np.float32), loss, 3, differentiate)
+    losses(0, logits, np.array([1, 0, 2], np.float32), loss, 3, differentiate)
     # Clamped to the range of the exponential: 60 - (-60), three equal logits, 60 - (-60).
     np.testing.assert_allclose(loss, [120.0, np.log(3.0), 120.0], rtol=1e-6)
     if differentiate:  # softmax minus one at the level that was seen
@@ -246,14 +263,10 @@ def test_gradient_is_that_of_numpy_and_of_finite_differences(n_levels, rows, par
 
 def kernel_gradient(network, x, y, present, into=None):
     rows = len(y)
-    h, a, logits = forward(network, x, present, rows)
-    losses(logits, network.gaussian, y, np.empty(rows, np.float32), rows, True)
+    work = run_forward(network, x, present, rows)
+    losses(int(network.gaussian), work.logits, y, work.loss, rows, True)
     gradient = np.zeros_like(network.block) if into is None else into
-    bias_gradient = gradient[(network.out_row + network.n_out) * HIDDEN :]
-    backward(
-        network.table_row, network.numeric, x, present, h, a, network.out_w, logits, gradient.reshape(-1, HIDDEN),
-        network.out_row, bias_gradient, rows,
-    )  # fmt: skip
+    backward(network.kernel, like(network.kernel, gradient), x, work, rows)
     return gradient
 
 
@@ -300,7 +313,7 @@ def test_a_continuous_parent_at_zero_is_present_all_the_same(n_levels):
     assert not by_row[network.table_row[3] : network.table_row[3] + 2].any()
     without = present.copy()
     without[:, 1] = 0
-    h, h_without = forward(network, x, present, 12)[0], forward(network, x, without, 12)[0]
+    h, h_without = (run_forward(network, x, graph, 12).h for graph in (present, without))
     u = network.block.reshape(-1, HIDDEN)[network.table_row[1] + 1]
     np.testing.assert_allclose(h[:12] - h_without[:12], np.tile(u, (12, 1)), atol=1e-6)
 
@@ -312,7 +325,7 @@ def test_the_only_level_of_a_constant_variable_costs_nothing():
     present = np.ones(x.shape, np.uint8)
     assert np.abs(kernel_gradient(network, x, y, present)).max() < 1e-6
     mean_loss = np.empty(1, np.float32)
-    graph_losses(*network.arguments, x, y, np.ones((1, len(PARENTS)), np.uint8), mean_loss)
+    graph_losses(network.kernel, x, y, np.ones((1, len(PARENTS)), np.uint8), mean_loss)
     assert abs(mean_loss[0]) < 1e-6
 
 
@@ -430,7 +443,7 @@ def test_graph_losses(n_levels, rows, parents):
     graphs = rng.integers(2, size=(6, len(parents))).astype(np.uint8)
     graphs[0], graphs[1] = 0, 1
     mean_loss = np.empty(6, np.float32)
-    graph_losses(*network.arguments, x, y, graphs, mean_loss)
+    graph_losses(network.kernel, x, y, graphs, mean_loss)
     block = network.block.astype(np.float64)
     expected = [numpy_losses(network, block, x, y, np.tile(graph, (rows, 1))).mean() for graph in graphs]
     np.testing.assert_allclose(mean_loss, expected, rtol=2e-5, atol=1e-5)
@@ -447,7 +460,7 @@ def test_paired_effects(n_levels, rows, parents):
     copy = stream.copy()
     effect = np.full(len(parents), np.nan)
     base = paired_effects(
-        *network.arguments, x, y, limit, stream, np.ones(len(parents), np.uint8), effect
+        network.kernel, x, y, limit, stream, np.ones(len(parents), np.uint8), effect
     )  # fmt: skip
 
     present = np.empty(x.shape, np.uint8)
@@ -468,11 +481,9 @@ def test_effects_not_wanted_keep_their_value():
     x, y = random_rows(40, 4, rng)
     limit = thresholds(np.full(len(PARENTS), 0.5))
     everything, some = np.full(len(PARENTS), 7.0), np.full(len(PARENTS), 7.0)
-    paired_effects(
-        *network.arguments, x, y, limit, np.array([1], np.uint64), np.ones(len(PARENTS), np.uint8), everything
-    )
+    paired_effects(network.kernel, x, y, limit, np.array([1], np.uint64), np.ones(len(PARENTS), np.uint8), everything)
     wanted = np.array([1, 0, 0, 1, 0], np.uint8)
-    paired_effects(*network.arguments, x, y, limit, np.array([1], np.uint64), wanted, some)
+    paired_effects(network.kernel, x, y, limit, np.array([1], np.uint64), wanted, some)
     assert some.tolist() == np.where(wanted, everything, 7.0).tolist()
 
 
@@ -485,7 +496,7 @@ def read_only(array):
 def test_gather_picks_rows_and_columns(dtype):
     codes = read_only(np.arange(24, dtype=dtype).reshape(6, 4))
     reals = read_only(np.zeros((6, 0), np.float32))
-    table = Table(codes, reals, np.arange(4), np.zeros(4, np.uint8), np.zeros(4), np.ones(4))
+    table = Table(codes, reals, np.arange(4), *np.zeros((2, 4), np.uint8), np.zeros(4), np.ones(4))
     rows, columns = np.array([5, 0, 0]), np.array([3, 1])
     out = np.zeros((3, 2), np.float32)
     gather(table, rows, columns, out)
@@ -501,6 +512,7 @@ def test_gather_standardises_and_clips():
         read_only(reals),
         np.array([0, 0, 1, 2]),
         np.array([1, 0, 1, 1], np.uint8),
+        np.zeros(4, np.uint8),
         np.array([3.0, 0.0, 10.0, 7.0]),
         np.array([0.5, 1.0, 2.0, 0.0]),
     )
@@ -508,6 +520,15 @@ def test_gather_standardises_and_clips():
     gather(table, np.array([3, 2, 1, 0]), np.array([2, 1, 0, 3, 0]), out)
     expected = [[0, 1, -2, 0, -2], [2, 2, 1, 0, 1], [-10, 1, 0, 0, 0], [10, 0, -1, 0, -1]]
     assert out.tolist() == expected
+
+
+def test_gather_takes_logarithms_and_clips():
+    codes, reals = np.zeros((3, 0), np.uint8), read_only(np.array([[0.0], [6.0], [1e9]], np.float32))
+    one = np.ones(1, np.uint8)
+    table = Table(read_only(codes), reals, np.array([0]), one, one, np.zeros(1), np.ones(1))
+    out = np.empty((3, 1), np.float32)
+    gather(table, np.arange(3), np.array([0]), out)
+    np.testing.assert_allclose(out[:, 0], [0.0, np.log(7.0), 10.0], rtol=1e-6)
 
 
 # Training
@@ -521,7 +542,7 @@ def test_block_loss_draws_one_graph_per_row(n_levels, parents):
     rows = 300  # more than two blocks
     x, y = random_rows(rows, n_levels, rng, parents)
     probability = [0.5, 0.2, 1.0, 0.7, 0.0]
-    found = block_loss(*network.arguments, x, y, thresholds(probability), np.array([3], np.uint64))
+    found = block_loss(network.kernel, x, y, thresholds(probability), np.array([3], np.uint64))
     _, present = numpy_present(3, probability, rows)
     expected = numpy_losses(network, network.block.astype(np.float64), x, y, present).mean()
     assert found == pytest.approx(expected, rel=1e-5)
@@ -529,16 +550,16 @@ def test_block_loss_draws_one_graph_per_row(n_levels, parents):
 
 def train(network, x, y, x_held, y_held, probability, state, **options):
     """Run the training kernel on copies; returns (block, stream, counter, held-out loss, steps)."""
-    options = {"steps": 4, "batch": 16, "rate": 5e-3, "decay": 1e-2, "check_every": 2, "patience": 4, **options}
+    options = {"steps": 4, "batch": 16, "learning_rate": 5e-3, "weight_decay": 1e-2, **options}
+    options = {"check_every": 2, "patience": 4, **options}
     block = network.block.copy()
-    moments = np.zeros_like(block), np.zeros_like(block)
-    stream, counter = np.array([state], np.uint64), np.zeros(1, np.int64)
+    optimiser = Optimiser(
+        np.zeros_like(block), np.zeros_like(block), np.zeros(1, np.int64), np.array([state], np.uint64)
+    )
     held, taken = fit_variable(
-        block, *moments, np.empty_like(block), np.zeros_like(block), HIDDEN, network.out_row, network.n_out,
-        network.gaussian, network.table_row, network.numeric, x, y, x_held, y_held, thresholds(probability), stream,
-        counter, options["steps"], options["batch"], options["rate"], options["decay"], options["check_every"],
-        options["patience"],
-    )  # fmt: skip
+        network.over(block), optimiser, Sample(x, y, x_held, y_held), thresholds(probability), Schedule(**options)
+    )
+    stream, counter = optimiser.stream, optimiser.counter
     return block, int(stream[0]), int(counter[0]), held, taken
 
 
@@ -621,9 +642,10 @@ def test_centring_moves_means_into_the_bias(levels):
     x = np.column_stack([random_column(count, rows, rng) for count in levels])
     present = np.ones((rows, 3), np.uint8)
     before, after = (np.empty((rows, hidden), np.float32) for _ in range(2))
-    sample_hidden(weights, table_row, numeric, x, present, before, rows)
-    center_tables(weights, out_row, table_row, numeric, x, np.full(3, 2**32, np.uint64))
-    sample_hidden(weights, table_row, numeric, x, present, after, rows)
+    network = Kernel(weights, out_row, weights[out_row : out_row + 1], weights[out_row + 1], 0, table_row, numeric)
+    sample_hidden(network, x, present, before, rows)
+    center_tables(network, x, np.full(3, 2**32, np.uint64))
+    sample_hidden(network, x, present, after, rows)
     np.testing.assert_allclose(after, before, atol=1e-5)
     assert (weights[out_row:] == untouched[out_row:]).all()
     for c in range(3):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from enco.conditionals.fused.vector_math import FAST, LARGEST_LOGIT, fast_exp, fast_log
+from enco.conditionals.vector_math import FAST, LARGEST_LOGIT, fast_exp, fast_log
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["strict", "as in the kernels"])

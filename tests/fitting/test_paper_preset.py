@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 from enco import ENCO, simulate
+from enco import discover as module
 from enco.cli import main
 from enco.conditionals.base import ConditionalModel
+from enco.discover import conclude
 from enco.errors import SettingsError
-from enco.estimators import toggled
 from enco.fitting.loop import Discovery
-from enco.result import Result
+from enco.gradients import toggled
 from enco.settings import PAPER, Settings
 
 
@@ -100,18 +101,17 @@ def test_steps_are_those_of_the_paper(data):
 
 
 def test_there_is_nothing_but_algorithm_1(data, monkeypatch):
-    """No refinement, no second look, no clamps, no evidence; the graph is a part of what gamma and theta say."""
+    """No search, no second look, no clamps, no evidence; the graph is a part of what gamma and theta say."""
     settings = Settings.paper(max_epochs=2, fit_steps=20, first_fit_steps=20, graph_steps=5)
     discovery = Discovery(data, settings=settings, seed=0)
-    for name in ("second_look", "orient", "orientation_evidence", "refine"):
-        monkeypatch.setattr(
-            discovery.graph_fitting, name, lambda *args, **more: pytest.fail("an addition to the paper")
-        )
-    monkeypatch.setattr(discovery, "refine", lambda adjacency, *args, **more: (adjacency, []))
+    added = ["second_look", "orient", "orientation_evidence"]
+    for owner, name in [*((discovery.graph_fitting, name) for name in added), (module, "improve")]:
+        monkeypatch.setattr(owner, name, lambda *args, **more: pytest.fail("an addition to the paper"))
     discovery.run()
     assert [record.fit_steps for record in discovery.history] == [20.0, 20.0]
-    result = Result.from_discovery(discovery, data, seconds=0.0, seed=0)
+    result = conclude(discovery, data, seconds=0.0, seed=0)
     assert (result.adjacency <= result.adjacency_raw).all()
+    assert result.order_report["refined"] == []
     assert result.settings["preset"] == "paper"
 
 

@@ -12,7 +12,6 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
 from enco import InterventionalData, metrics
-from enco._example import small_data, small_result
 from enco.errors import DataError, GraphError, SettingsError
 from enco.plotting import (
     KINDS,
@@ -25,6 +24,7 @@ from enco.plotting import (
     draw_probabilities,
 )
 from enco.plotting.interventions import intervention_shifts
+from enco.result.example import small_data, small_result
 
 TRUTH = np.array([[0, 1, 0], [0, 0, 0], [0, 1, 0]])
 GIVEN = {"graph": {"truth": TRUTH}, "precision-recall": {"truth": TRUTH}, "interventions": {"data": small_data()}}

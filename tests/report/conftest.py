@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from enco._evidence import Evidence
 from enco.graphs import topological_order
 from enco.result import Result
+from enco.result.evidence import Evidence
 
 
 def make_result(names, *, edges_per_variable=2.0, seed=0, **changes):

@@ -9,9 +9,9 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from enco._example import small_data, small_result
 from enco.errors import DataError, EncoError, GraphError
 from enco.report import render_report, write_report
+from enco.result.example import small_data, small_result
 
 HOSTILE = (
     "</script><script>alert(1)</script>",
@@ -183,13 +183,18 @@ def test_confounders_and_their_scores(make_result, monkeypatch):
     assert "1 pair of variables seems" in page.words
 
 
-def test_what_the_refinement_added_is_marked(make_result):
+def test_what_the_search_added_is_marked(make_result):
     result = make_result(names_of(6))
     (cause, effect), (other_cause, other_effect) = (tuple(pair) for pair in np.argwhere(result.adjacency)[:2])
     names = result.variables
     result.order_report["refined"] += [
-        {"move": "add", "cause": names[cause], "effect": names[effect], "gain": 4.0},
-        {"move": "reverse", "cause": names[other_effect], "effect": names[other_cause], "gain": 4.0},
+        {"move": "add", "added": [[names[cause], names[effect]]], "removed": [], "gain": 4.0},
+        {
+            "move": "reverse",
+            "added": [[names[other_cause], names[other_effect]]],
+            "removed": [[names[other_effect], names[other_cause]]],
+            "gain": 4.0,
+        },
     ]
     edges = Page(render_report(result)).content["edges"]
     change = dict(zip(zip(edges["cause"], edges["effect"], strict=True), edges["change"], strict=True))

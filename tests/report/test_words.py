@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from enco._evidence import Evidence
-from enco.report.curves import learning_curves
+from enco.report.history_curves import learning_curves
 from enco.report.words import cautions, summary
+from enco.result.evidence import Evidence
 from enco.theory import check_data
 
 
@@ -51,7 +51,7 @@ def test_a_fit_that_ran_out_of_epochs(make_result):
 
 
 def test_cautions_about_data():
-    from enco._example import small_data, small_result
+    from enco.result.example import small_data, small_result
 
     found = cautions(small_result(), check_data(small_data()))
     assert "2 of 3 variables were never set on purpose." in found

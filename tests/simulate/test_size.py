@@ -6,11 +6,12 @@ from collections import namedtuple
 import numpy as np
 import pytest
 
-from enco import _memory, simulate
+from enco import simulate
 from enco.cli import main
 from enco.data import InterventionalData
 from enco.errors import EncoError, SettingsError
 from enco.io import write_data
+from enco.system import process_memory
 
 Usage = namedtuple("Usage", "total used free")
 MODEL = simulate.categorical("chain", 4, np.random.default_rng(0), categories=3)
@@ -19,7 +20,7 @@ MIXED = simulate.mixed("chain", 4, np.random.default_rng(0))
 
 @pytest.fixture
 def little_room(monkeypatch):
-    monkeypatch.setattr(_memory, "available_memory", lambda: 50_000_000)
+    monkeypatch.setattr(process_memory, "available_memory", lambda: 50_000_000)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(10**9, 9 * 10**8, 10**8))
 
 
@@ -63,7 +64,7 @@ def test_every_writer_looks_at_the_disk(suffix, tmp_path, monkeypatch):
 
 def test_a_table_of_text_takes_more_memory_than_its_numbers(tmp_path, monkeypatch):
     data = InterventionalData.from_environments([np.zeros((100_000, 3)), np.ones((10, 3))], [None, "X1"])
-    monkeypatch.setattr(_memory, "available_memory", lambda: 5_000_000)
+    monkeypatch.setattr(process_memory, "available_memory", lambda: 5_000_000)
     with pytest.raises(EncoError, match=r"a\.csv: .* needs about \d+ MB of memory and 5 MB are free: .*npz"):
         write_data(data, tmp_path / "a.csv")
 
@@ -76,7 +77,7 @@ def test_variables(size, structure):
 
 
 def test_variables_beyond_the_memory(monkeypatch):
-    monkeypatch.setattr(_memory, "available_memory", lambda: 1_000_000)
+    monkeypatch.setattr(process_memory, "available_memory", lambda: 1_000_000)
     with pytest.raises(SettingsError, match="graph of 1,000 variables needs about 16 MB of memory and 1 MB are"):
         simulate.categorical("random", 1_000, np.random.default_rng(0))
 

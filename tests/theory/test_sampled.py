@@ -7,8 +7,8 @@ from enco.errors import SettingsError
 from enco.simulate import categorical, from_bif
 from enco.theory import check_conditions
 from enco.theory.elimination import Factor, TableTooLargeError, marginal
+from enco.theory.regime_tables import ModelTables
 from enco.theory.scores import subset_scores
-from enco.theory.tables import ModelTables
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -93,7 +93,7 @@ def test_a_network_of_twenty_variables():
 
 def test_too_dense_for_an_exact_check(monkeypatch):
     model = categorical("full", 7, np.random.default_rng(0), categories=4)
-    monkeypatch.setattr("enco.theory.tables.MAX_CELLS", 60_000)
+    monkeypatch.setattr("enco.theory.regime_tables.MAX_CELLS", 60_000)
     monkeypatch.setattr("enco.theory.conditions.MAX_CELLS", 60_000)
     with pytest.raises(SettingsError, match="too densely connected"):
         check_conditions(model, budget=200)

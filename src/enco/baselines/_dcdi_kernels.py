@@ -4,18 +4,51 @@ The kernels of `enco.conditionals.fused` do the work of the networks (its legend
 brings a graph of its own, and the gradient goes on through the drawn masks to the logits of the edges.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
-from enco._compile import njit
-from enco.conditionals.fused.network import F32, I64, U8, U64, backward, losses, outputs, sample_hidden
+from enco.conditionals.fused.network import (
+    F32,
+    I64,
+    U8,
+    U64,
+    Network,
+    Networks,
+    Pass,
+    backward,
+    compiled_like,
+    compiled_network_of,
+    forward,
+)
 from enco.conditionals.fused.random import next_bits
-from enco.conditionals.fused.training import activate, adam
-from enco.conditionals.fused.vector_math import FAST
+from enco.conditionals.fused.training import adam
+from enco.conditionals.heads import losses
+from enco.conditionals.vector_math import FAST
+from enco.system.compilation import njit
 
-__all__ = ["run_batch"]
+__all__ = ["Batch", "Step", "run_batch"]
 
 f32 = np.float32
 _UNIT = f32(2.0**-24)
+
+
+class Batch(NamedTuple):
+    """Some of all rows."""
+
+    values: F32  # [R, N], all rows: levels, and standardised values of continuous variables
+    free: U8  # [R, N], whether a variable was left free in a row, so that its loss counts
+    rows: I64  # [B], which rows
+
+
+class Step(NamedTuple):
+    """One step of Adam over all networks."""
+
+    first: F32  # [size], moments
+    second: F32  # [size]
+    number: int  # of the step, from 1
+    learning_rate: float
+    weight_decay: float
 
 
 @njit(cache=True, forceinline=True, nogil=True, error_model="numpy", fastmath=FAST)
@@ -34,10 +67,9 @@ def draw_masks(stream: U64, odds: F32, present: U8, slope: F32, rows: int) -> No
 
 
 @njit(cache=True, forceinline=True, nogil=True, error_model="numpy", fastmath=FAST)
-def add_logit_gradient(
-    weights: F32, table_row: I64, numeric: U8, x: F32, slope: F32, h_gradient: F32, gradient: F32, rows: int
-) -> None:
+def add_logit_gradient(network: Network, x: F32, slope: F32, h_gradient: F32, gradient: F32, rows: int) -> None:
     """gradient[c] += sum over rows of slope[r, c] (gradient by h)[r] . e_c(x[r, c])."""
+    weights, table_row, numeric = network.weights, network.table_row, network.numeric
     hidden = weights.shape[1]
     for r in range(rows):
         for c in range(table_row.shape[0]):
@@ -54,75 +86,58 @@ def add_logit_gradient(
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def run_batch(
-    weights: F32, first: F32, second: F32, hidden: int, block_start: I64, table_row: I64, out_row: I64, n_out: I64,
-    pair_start: I64, cause: I64, numeric: U8, values: F32, free: U8, batch: I64, odds: F32, streams: U64,
-    count: int, learning_rate: float, weight_decay: float, train: bool,
-) -> tuple[float, F32]:  # fmt: skip
+def run_batch(networks: Networks, batch: Batch, odds: F32, streams: U64, step: Step, train: bool) -> tuple[float, F32]:
     """Mean over variables of the loss of a batch, and its gradient by the logits of all edges, [P].
 
-    weights, first, second : float32 [size]
-        All networks and their Adam moments; they take a step, number `count`, if `train`. Without, no gradient is
-        computed.
-    values : float32 [R, N]
-        All rows: levels, and standardised values of continuous variables.
-    free : uint8 [R, N]
-        Whether a variable was left free in a row, so that its loss counts.
-    batch : int64 [B]
-        Some of the rows.
+    networks, step
+        Weights and Adam moments take a step if `train`. Without, no gradient is computed.
     odds : float32 [P]
         exp(logit) of every edge.
     streams : uint64 [N]
         Random numbers of every variable's graphs.
     """
-    n_variables, rows = len(out_row), len(batch)
-    logit_gradient = np.zeros(len(cause), np.float32)
-    widest = np.max(n_out)
-    most = np.max(np.diff(pair_start))
+    hidden, n_variables, rows = networks.hidden, len(networks.out_row), len(batch.rows)
+    logit_gradient = np.zeros(len(networks.cause), np.float32)
+    widest = np.max(networks.n_outputs)
+    most = np.max(np.diff(networks.pair_start))
     all_present = np.empty(rows * most, np.uint8)
     all_slope, all_x = np.empty(rows * most, np.float32), np.empty(rows * most, np.float32)
     all_logits = np.zeros(widest * (rows + 1), np.float32)
     h = np.empty((rows, hidden), np.float32)
     a = np.zeros((rows + 1, hidden), np.float32)
     y, loss = np.empty(rows, np.float32), np.empty(rows, np.float32)
-    gradient = np.zeros(np.max(np.diff(block_start)), np.float32)
+    gradient = np.zeros(np.max(np.diff(networks.start)), np.float32)
     total = 0.0
     for j in range(n_variables):
-        begin, end = pair_start[j], pair_start[j + 1]
-        k, n_outputs = end - begin, n_out[j]
-        parents = cause[begin:end]
+        network = compiled_network_of(networks, j)
+        begin, end = networks.pair_start[j], networks.pair_start[j + 1]
+        k, n_outputs = end - begin, networks.n_outputs[j]
+        parents = networks.cause[begin:end]
         x = all_x[: rows * k].reshape(rows, k)
         for r in range(rows):
-            y[r] = values[batch[r], j]
+            y[r] = batch.values[batch.rows[r], j]
             for c in range(k):
-                x[r, c] = values[batch[r], parents[c]]
-        parents_numeric = numeric[parents]
-        tables = table_row[begin:end]
-        present = all_present[: rows * k].reshape(rows, k)
+                x[r, c] = batch.values[batch.rows[r], parents[c]]
         slope = all_slope[: rows * k].reshape(rows, k)
+        present = all_present[: rows * k].reshape(rows, k)
         logits = all_logits[: n_outputs * (rows + 1)].reshape(n_outputs, rows + 1)
-        block = weights[block_start[j] : block_start[j + 1]]
-        block_rows = block.reshape(-1, hidden)
-        out_w = block_rows[out_row[j] : out_row[j] + n_outputs]
-        out_b = block[(out_row[j] + n_outputs) * hidden :]
+        work = Pass(present, h, a, logits, loss)
         draw_masks(streams[j : j + 1], odds[begin:end], present, slope, rows)
-        sample_hidden(block_rows, tables, parents_numeric, x, present, h, rows)
-        activate(h, a, rows)
-        outputs(a, out_w, out_b, logits, rows)
-        losses(logits, numeric[j] != 0, y, loss, rows, train)
+        forward(network, x, work, rows)
+        losses(network.head, logits, y, loss, rows, train)
         for r in range(rows):
-            if free[batch[r], j]:
+            if batch.free[batch.rows[r], j]:
                 total += loss[r]
             else:
                 logits[:, r] = f32(0.0)
         if train:
+            size = slice(networks.start[j], networks.start[j + 1])
+            block = networks.flat[size]
             block_gradient = gradient[: len(block)]
-            gradient_rows = block_gradient.reshape(-1, hidden)
-            bias_gradient = block_gradient[(out_row[j] + n_outputs) * hidden :]
-            backward(
-                tables, parents_numeric, x, present, h, a, out_w, logits, gradient_rows, out_row[j], bias_gradient, rows
-            )
-            add_logit_gradient(block_rows, tables, parents_numeric, x, slope, h, logit_gradient[begin:end], rows)
-            size = slice(block_start[j], block_start[j + 1])
-            adam(block, block_gradient, first[size], second[size], count, learning_rate, weight_decay)
+            backward(network, compiled_like(network, block_gradient), x, work, rows)
+            add_logit_gradient(network, x, slope, h, logit_gradient[begin:end], rows)
+            adam(
+                block, block_gradient, step.first[size], step.second[size], step.number, step.learning_rate,
+                step.weight_decay,
+            )  # fmt: skip
     return total / rows / n_variables, logit_gradient / f32(n_variables)

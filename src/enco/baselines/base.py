@@ -7,14 +7,14 @@ from dataclasses import asdict, dataclass, fields, replace
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
-from enco.data import InterventionalData, Kind
+from enco.data import AnyKind, InterventionalData, Kind
 from enco.errors import DataError, MissingPackageError, SettingsError
 from enco.result import Result
 from enco.settings import check_setting
 
 __all__ = ["BOTH_KINDS", "METHODS", "Method", "MethodSettings", "find_method", "register", "require_packages"]
 
-BOTH_KINDS: frozenset[Kind] = frozenset({"categorical", "continuous"})
+BOTH_KINDS: frozenset[AnyKind] = frozenset(Kind)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +57,7 @@ class Method(ABC):
     """
 
     name: ClassVar[str]
-    kinds: ClassVar[frozenset[Kind]] = BOTH_KINDS
+    kinds: ClassVar[frozenset[AnyKind]] = BOTH_KINDS
     settings_type: ClassVar[type[Any]] = MethodSettings
 
     def fit(self, data: InterventionalData, *, seed: int, n_jobs: int, **settings: Any) -> Result:

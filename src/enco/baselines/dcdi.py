@@ -21,7 +21,7 @@ from enco.baselines.base import Method, MethodSettings, require_packages
 from enco.baselines.dcdi_networks import FusedNetworks
 from enco.baselines.dcdi_training import MaskedNetworks, train
 from enco.candidates import Candidates
-from enco.data import InterventionalData, Kind
+from enco.data import AnyKind, InterventionalData, Kind
 from enco.fitting.memory import check_memory
 from enco.result import Result
 from enco.settings import Settings
@@ -64,7 +64,7 @@ class DCDI(Method):
     def learn(self, data: InterventionalData, settings: Any, *, seed: int, n_jobs: int) -> Result:
         """Train to the end on one thread, whatever `n_jobs`: its steps are small and follow each other."""
         candidates = Candidates.all_pairs(data.n_variables)
-        hidden = settings.hidden if data.n_levels.any() else settings.continuous_hidden
+        hidden = settings.hidden if data.is_categorical.any() else settings.continuous_hidden
         check_memory(data, candidates, Settings(hidden=hidden, batch=settings.batch, max_epochs=1), n_jobs=1)
         networks = self.networks(data, candidates, settings, seed)
         with threadpool_limits(1):  # threads of BLAS would wait for each other at every small matrix
@@ -81,7 +81,7 @@ class DCDIDSF(DCDI):
     """DCDI with a two-layer deep sigmoidal flow for continuous variables, by the PyTorch engine."""
 
     name = "dcdi-dsf"
-    kinds: ClassVar[frozenset[Kind]] = frozenset({"continuous"})
+    kinds: ClassVar[frozenset[AnyKind]] = frozenset({Kind.CONTINUOUS})
 
     def networks(self, data: InterventionalData, candidates: Candidates, settings: Any, seed: int) -> MaskedNetworks:
         """Return networks with flows that have learned nothing yet."""

@@ -48,7 +48,7 @@ class FlowNetworks:
         for bank in self._banks:
             bank.weights.requires_grad_(True)
         regimes = [(regime, np.arange(regime.n_rows)) for regime in data.regimes]
-        rows = columns.join(columns.read(*regimes[0]), regimes[1:])
+        rows = columns.join([], regimes)
         train, held = split_rows(len(rows), settings.held_out, rng)
         self._train, self._held = rows.take(torch.from_numpy(train)), rows.take(torch.from_numpy(held))
         self._generator = torch.Generator().manual_seed(int(rng.integers(2**63)))

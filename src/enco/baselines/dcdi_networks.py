@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from enco.baselines._dcdi_kernels import run_batch
+from enco.baselines._dcdi_kernels import Batch, Step, run_batch
 from enco.baselines.numbers import spread
 from enco.candidates import Candidates
 from enco.conditionals.continuous import Standardisation
 from enco.conditionals.fused.layout import Layout
+from enco.conditionals.fused.network import Networks
 from enco.conditionals.fused.random import new_streams
+from enco.conditionals.heads import VariableHeads
 from enco.conditionals.held_out import split_rows
 from enco.data import InterventionalData
 
@@ -50,9 +52,9 @@ class FusedNetworks:
         self._candidates = candidates
         self._settings = settings
         self._rng = np.random.default_rng([seed, 4])
-        self._numeric = (data.n_levels == 0).astype(np.uint8)
-        hidden = settings.continuous_hidden if self._numeric.all() else settings.hidden
-        self._layout = Layout.build(candidates, data.n_levels, hidden)
+        self._heads = VariableHeads.of(data.kinds, data.n_levels)
+        hidden = settings.continuous_hidden if self._heads.numeric.all() else settings.hidden
+        self._layout = Layout.build(candidates, self._heads, hidden)
         self.weights = self._layout.initial_weights(self._rng)
         self._values, self._free = _rows(data)
         self._train, self._held = split_rows(len(self._values), settings.held_out, self._rng)
@@ -76,17 +78,19 @@ class FusedNetworks:
     def _run(self, logits: Floats, batch: I64, *, train: bool) -> tuple[float, Floats]:
         layout, pairs, settings = self._layout, self._candidates, self._settings
         odds = np.clip(np.exp(logits), 1.0 / MOST_ODDS, MOST_ODDS).astype(np.float32)
-        loss, gradient = run_batch(
-            self.weights, self._first, self._second, layout.hidden, layout.start, layout.table_row, layout.output_row,
-            layout.n_outputs, pairs.start, pairs.cause, self._numeric, self._values, self._free, batch, odds,
-            self._streams, self._count, settings.learning_rate, settings.weight_decay, train,
+        networks = Networks(
+            self.weights, layout.start, layout.hidden, layout.output_row, layout.n_outputs, self._heads.code,
+            self._heads.numeric,
+            layout.table_row, pairs.start, pairs.cause,
         )  # fmt: skip
+        step = Step(self._first, self._second, self._count, settings.learning_rate, settings.weight_decay)
+        loss, gradient = run_batch(networks, Batch(self._values, self._free, batch), odds, self._streams, step, train)
         return loss, gradient.astype(np.float64)
 
 
 def _rows(data: InterventionalData) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
     """Values of all rows, and whether each variable was left free in them, [R, N]."""
-    unit, continuous = Standardisation.of(data), data.n_levels == 0
+    unit, continuous = Standardisation.of(data), data.is_continuous
     values, free = [], []
     for regime in data.regimes:
         block = spread(data, regime).astype(np.float32)

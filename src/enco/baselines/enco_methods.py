@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 from enco.baselines.base import Method
 from enco.data import InterventionalData
+from enco.discover import conclude
 from enco.fitting.loop import Discovery
 from enco.result import Result
 from enco.settings import EstimatorName, Settings
@@ -32,7 +33,7 @@ class Enco(Method):
         """Run Algorithm 1 and make its graph acyclic."""
         discovery = Discovery(data, settings=settings, seed=seed, n_jobs=n_jobs)
         discovery.run()
-        return Result.from_discovery(discovery, data, seconds=0.0, seed=seed)
+        return conclude(discovery, data, seconds=0.0, seed=seed)
 
 
 class EncoPaper(Enco):

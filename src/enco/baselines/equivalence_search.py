@@ -31,7 +31,7 @@ SMALLEST_GAIN = 1e-6  # nats; less is rounding
 LocalScore = Callable[[int, int], float]  # of an effect and the set of its parents
 
 
-class Move(NamedTuple):
+class EquivalenceMove(NamedTuple):
     """An operator and what it brings; sorted, the best comes first."""
 
     loss: float  # its gain, negative
@@ -80,13 +80,13 @@ def backward(graph: PartialDag, score: Score) -> Iterator[PartialDag]:
 def _climb(
     graph: PartialDag,
     score: Score,
-    moves_into: Callable[[PartialDag, int, LocalScore], list[Move]],
-    is_valid: Callable[[PartialDag, Move], bool],
-    apply: Callable[[PartialDag, Move], PartialDag],
+    moves_into: Callable[[PartialDag, int, LocalScore], list[EquivalenceMove]],
+    is_valid: Callable[[PartialDag, EquivalenceMove], bool],
+    apply: Callable[[PartialDag, EquivalenceMove], PartialDag],
 ) -> Iterator[PartialDag]:
     local_score = cache(lambda effect, parents: score.local_score(effect, list(members(parents))))
     everywhere = range(len(graph))
-    moves: list[list[Move]] = [[] for _ in everywhere]
+    moves: list[list[EquivalenceMove]] = [[] for _ in everywhere]
     stale = list(everywhere)
     while True:
         yield graph
@@ -109,7 +109,7 @@ def _climb(
         ]
 
 
-def _insertions(graph: PartialDag, effect: int, local_score: LocalScore) -> list[Move]:
+def _insertions(graph: PartialDag, effect: int, local_score: LocalScore) -> list[EquivalenceMove]:
     moves = []
     parents, neighbours = graph.parents(effect), graph.neighbours(effect)
     others = (1 << len(graph)) - 1 & ~graph.adjacent(effect) & ~(1 << effect)
@@ -119,15 +119,15 @@ def _insertions(graph: PartialDag, effect: int, local_score: LocalScore) -> list
             without = parents | clique
             loss = local_score(effect, without) - local_score(effect, without | 1 << cause)
             if loss < -SMALLEST_GAIN:
-                moves.append(Move(loss, cause, effect, clique))
+                moves.append(EquivalenceMove(loss, cause, effect, clique))
     return moves
 
 
-def _is_blocked(graph: PartialDag, move: Move) -> bool:
+def _is_blocked(graph: PartialDag, move: EquivalenceMove) -> bool:
     return not graph.has_path(move.effect, move.cause, avoiding=move.clique)
 
 
-def _insert(graph: PartialDag, move: Move) -> PartialDag:
+def _insert(graph: PartialDag, move: EquivalenceMove) -> PartialDag:
     changed = graph.copy()
     changed.add(move.cause, move.effect)
     for tail in members(move.clique & ~graph.adjacent(move.cause)):
@@ -135,7 +135,7 @@ def _insert(graph: PartialDag, move: Move) -> PartialDag:
     return changed
 
 
-def _deletions(graph: PartialDag, effect: int, local_score: LocalScore) -> list[Move]:
+def _deletions(graph: PartialDag, effect: int, local_score: LocalScore) -> list[EquivalenceMove]:
     moves = []
     parents, neighbours = graph.parents(effect), graph.neighbours(effect)
     # An undirected edge is deleted by the same moves from both ends: its larger end stands for the cause.
@@ -144,11 +144,11 @@ def _deletions(graph: PartialDag, effect: int, local_score: LocalScore) -> list[
             without = (parents | clique) & ~(1 << cause)
             loss = local_score(effect, without | 1 << cause) - local_score(effect, without)
             if loss < -SMALLEST_GAIN:
-                moves.append(Move(loss, cause, effect, clique))
+                moves.append(EquivalenceMove(loss, cause, effect, clique))
     return moves
 
 
-def _delete(graph: PartialDag, move: Move) -> PartialDag:
+def _delete(graph: PartialDag, move: EquivalenceMove) -> PartialDag:
     changed = graph.copy()
     changed.remove(move.cause, move.effect)
     changed.remove(move.effect, move.cause)

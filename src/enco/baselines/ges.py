@@ -90,6 +90,6 @@ def orient(data: InterventionalData, graphs: list[Mask], scores: list[Score]) ->
 
 
 def _score(data: InterventionalData, regime: Regime, settings: GESSettings) -> Score:
-    if data.kinds[0] == "categorical":
+    if data.is_categorical[0]:
         return TableScore(regime.codes, data.n_levels, penalty=settings.categorical_penalty)
     return GaussianScore(spread(data, regime), penalty=settings.penalty)

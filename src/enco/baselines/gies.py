@@ -51,7 +51,9 @@ class GIES(Method):
         place = {int(column): position for position, column in enumerate(columns)}
         rows = [spread(data, regime)[:, columns] for regime in data.regimes]
         targets = [[place[target] for target in regime.targets if target in place] for regime in data.regimes]
-        penalty = settings.categorical_penalty if data.n_levels.any() else settings.penalty * 0.5 * np.log(data.n_rows)
+        penalty = (
+            settings.categorical_penalty if data.is_categorical.any() else settings.penalty * 0.5 * np.log(data.n_rows)
+        )
         found = np.zeros((len(columns), len(columns)))
         if len(columns):
             try:

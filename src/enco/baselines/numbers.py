@@ -22,9 +22,8 @@ def spread(data: InterventionalData, regime: Regime) -> Floats:
            [1., 0.]])
     """
     matrix = np.empty((regime.n_rows, data.n_variables))
-    categorical = data.n_levels > 0
-    matrix[:, categorical] = regime.codes
-    matrix[:, ~categorical] = regime.reals
+    matrix[:, data.is_categorical] = regime.codes
+    matrix[:, ~data.is_categorical] = regime.reals
     return matrix
 
 

@@ -28,8 +28,8 @@ from enco.conditionals.base import ConditionalModel
 from enco.conditionals.fused import FusedConditionals, NetworkSettings
 from enco.data import InterventionalData, Regime
 from enco.errors import DataError
-from enco.estimators import weighted_presence
 from enco.fitting.memory import check_memory
+from enco.gradients import weighted_presence
 from enco.parameters import Adam
 from enco.result import Result
 from enco.settings import Settings

@@ -4,17 +4,19 @@ Map of the modules:
 
 ============================  ==========================================================================
 `specs/`, `spec`              one TOML file for each table and figure, and how it is read
-`kinds`                       the kinds of problems, by name:
+`problem_kinds`               the kinds of problems, by name:
 `problem`                     one simulated problem, fixed by its seed: data and the true graph; categorical
-`continuous`, `networks`      the same with continuous variables or both kinds, and known networks
+`continuous_problem`          the same with continuous variables or both kinds
+`known_networks`              the same with known networks
 `deterministic`               the same with deterministic variables and unfaithful graphs
 `jobs`                        one problem for one method: its key, and its record
 `runner`, `worker`            many jobs, in processes of their own
 `plugins`                     methods of one's own
 `records`                     records as JSON lines, found again by what they are records of
-`metrics`, `summary`          what tables show of records; averages beside published numbers
-`tables`, `markup`            those as Markdown and LaTeX
-`spec_figures`, `page`        as figures, and all of them as one page
+`table_metrics`, `summary`    what tables show of records; averages beside published numbers
+`spec_tables`, `markup`       those as Markdown and LaTeX
+`spec_figures`                as figures
+`benchmarks_page`             all of them as one page
 `latents`                     the score of confounded pairs while ENCO learns
 `learning_curves`             precision and recall while ENCO learns
 `gradient_variance`           the paper's Figure 2: noise of the three gradient estimators at equal cost

@@ -7,26 +7,26 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from enco.bench.gradient_variance import NAMES, TITLES, Curve
+from enco.bench.gradient_variance import ESTIMATOR_NAMES, ESTIMATOR_TITLES, VarianceCurve
 from enco.io._atomic import atomic_file
 from enco.settings import Settings
 
 __all__ = ["draw_scores", "draw_variance"]
 
 # Okabe and Ito's colours, which everybody can tell apart; markers say the same once more.
-_STYLES = {"reinforce": ("#D55E00", "s"), "independent": ("#0072B2", "o"), "paired": ("#009E73", "D")}
+_ESTIMATOR_STYLES = {"reinforce": ("#D55E00", "s"), "independent": ("#0072B2", "o"), "paired": ("#009E73", "D")}
 _PANELS = {
     "same rows": "the same rows, graphs drawn anew\n(the noise of sampling graphs)",
     "fresh rows": "rows and graphs drawn anew\n(the noise that training sees)",
 }
 
 
-def draw_variance(curves: Sequence[Curve], path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+def draw_variance(curves: Sequence[VarianceCurve], path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
     """Draw deviation against cost, one panel per curve, and write it as a PNG file.
 
     Parameters
     ----------
-    curves : sequence of Curve
+    curves : sequence of VarianceCurve
         From `enco.bench.gradient_variance.measure_variance`.
     path : path-like
     overwrite : bool
@@ -35,15 +35,15 @@ def draw_variance(curves: Sequence[Curve], path: str | os.PathLike[str], *, over
     --------
     >>> import tempfile
     >>> from enco.bench.gradient_variance import Point
-    >>> points = tuple(Point(10 * m, m, m, {name: 1 / m for name in NAMES}) for m in (1, 2))
+    >>> points = tuple(Point(10 * m, m, m, {name: 1 / m for name in ESTIMATOR_NAMES}) for m in (1, 2))
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     draw_variance([Curve("same rows", points)], f"{folder}/a.png")
+    ...     draw_variance([VarianceCurve("same rows", points)], f"{folder}/a.png")
     """
     figure = Figure(figsize=(0.8 + 4.4 * len(curves), 4.2), layout="constrained")
     panels = figure.subplots(1, len(curves), sharey=True, squeeze=False)[0]
     for panel, curve in zip(panels, curves, strict=True):
-        for name in NAMES:
-            colour, marker = _STYLES[name]
+        for name in ESTIMATOR_NAMES:
+            colour, marker = _ESTIMATOR_STYLES[name]
             panel.loglog(
                 [point.evaluations for point in curve.points],
                 [point.deviation[name] for point in curve.points],
@@ -51,7 +51,7 @@ def draw_variance(curves: Sequence[Curve], path: str | os.PathLike[str], *, over
                 marker=marker,
                 markersize=5,
                 linewidth=1.6,
-                label=TITLES[name],
+                label=ESTIMATOR_TITLES[name],
             )
         panel.set_title(_PANELS[curve.rows], fontsize=10)
         panel.set_xlabel("network evaluations per estimate")

@@ -17,21 +17,22 @@ fresh rows     every estimate draws its rows too: what training sees. More graph
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from enco.bench.markup import markdown
 from enco.bench.problem import Problem
-from enco.estimators import ESTIMATORS, edge_cost, gamma_gradient
 from enco.fitting.loop import Discovery
+from enco.gradients import ESTIMATORS, edge_cost, gamma_gradient, reinforce
 from enco.settings import EstimatorName, Settings
 
-__all__ = ["Curve", "Point", "measure_variance", "variance_layout", "variance_table", "variance_title"]
+__all__ = ["Point", "VarianceCurve", "measure_variance", "variance_layout", "variance_table", "variance_title"]
 
 POOL = 20_000  # rows of the intervention that batches are drawn from, with replacement
-NAMES: tuple[EstimatorName, ...] = ("reinforce", "independent", "paired")
-TITLES = {"reinforce": "REINFORCE", "independent": "paper's ENCO", "paired": "paired (ours)"}
+ESTIMATOR_NAMES: tuple[EstimatorName, ...] = ("reinforce", "independent", "paired")
+ESTIMATOR_TITLES = {"reinforce": "REINFORCE", "independent": "paper's ENCO", "paired": "paired (ours)"}
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Curve:
+class VarianceCurve:
     """Points of growing cost; `rows` says whether all estimates see the "same rows" or "fresh rows"."""
 
     rows: str
@@ -73,7 +74,7 @@ def measure_variance(
     repeats: int = 16,
     n_jobs: int = 1,
     on_progress: Callable[[float], None] = lambda fraction: None,
-) -> tuple[Curve, Curve]:
+) -> tuple[VarianceCurve, VarianceCurve]:
     """Fit the distributions once, then estimate the same gradient many times.
 
     Parameters
@@ -107,32 +108,32 @@ def measure_variance(
 
     n = problem.variables
     shared = rng.integers(POOL, size=batch)
-    total, done = 2 * sum(multiples) * repeats * len(NAMES), 0
-    curves: list[Curve] = []
+    total, done = 2 * sum(multiples) * repeats * len(ESTIMATOR_NAMES), 0
+    curves: list[VarianceCurve] = []
     for rows in ("same rows", "fresh rows"):
         points = []
         for multiple in multiples:
-            estimates: dict[EstimatorName, list[NDArray[np.float64]]] = {name: [] for name in NAMES}
+            estimates: dict[EstimatorName, list[NDArray[np.float64]]] = {name: [] for name in ESTIMATOR_NAMES}
             for _ in range(repeats):
-                for name in NAMES:
+                for name in ESTIMATOR_NAMES:
                     size = batch * multiple if name == "paired" else batch
                     drawn = np.resize(shared, size) if rows == "same rows" else rng.integers(POOL, size=size)
                     estimates[name].append(_gradient(discovery, name, drawn, multiple * n, rng))
                     done += multiple
                     on_progress(done / total)
-            deviation = {name: _deviation(np.array(estimates[name])) for name in NAMES}
+            deviation = {name: _deviation(np.array(estimates[name])) for name in ESTIMATOR_NAMES}
             points.append(Point(multiple * batch * n * n, multiple * n, multiple * batch, deviation))
-        curves.append(Curve(rows, tuple(points)))
+        curves.append(VarianceCurve(rows, tuple(points)))
     return curves[0], curves[1]
 
 
-def variance_table(curves: Sequence[Curve]) -> str:
+def variance_table(curves: Sequence[VarianceCurve]) -> str:
     """Write deviations as Markdown tables, one per curve.
 
     Examples
     --------
     >>> point = Point(1000, 10, 50, {"reinforce": 0.2, "independent": 0.02, "paired": 0.01})
-    >>> print(variance_table([Curve("same rows", (point,))]))
+    >>> print(variance_table([VarianceCurve("same rows", (point,))]))
     Standard deviation of the gamma gradient, same rows
     <BLANKLINE>
     | network evaluations | K graphs | rows, paired | REINFORCE | paper's ENCO | paired (ours) | REINFORCE / paper's ...
@@ -142,21 +143,21 @@ def variance_table(curves: Sequence[Curve]) -> str:
     return "\n\n".join(f"{variance_title(curve)}\n\n{variance_layout(curve, markdown)}" for curve in curves)
 
 
-def variance_title(curve: Curve) -> str:
+def variance_title(curve: VarianceCurve) -> str:
     """Say what the table of a curve shows."""
     return f"Standard deviation of the gamma gradient, {curve.rows}"
 
 
-def variance_layout(curve: Curve, layout: Callable[[Sequence[str], Sequence[Sequence[str]]], str]) -> str:
+def variance_layout(curve: VarianceCurve, layout: Callable[[Sequence[str], Sequence[Sequence[str]]], str]) -> str:
     """Lay out the deviations of one curve, one line for each cost."""
-    header = ["network evaluations", "K graphs", "rows, paired", *(TITLES[name] for name in NAMES),
+    header = ["network evaluations", "K graphs", "rows, paired", *(ESTIMATOR_TITLES[name] for name in ESTIMATOR_NAMES),
               "REINFORCE / paper's ENCO", "paper's ENCO / paired"]  # fmt: skip
     rows = [
         [
             f"{point.evaluations:,}",
             f"{point.graphs:,}",
             f"{point.rows:,}",
-            *(f"{point.deviation[name]:.2e}" for name in NAMES),
+            *(f"{point.deviation[name]:.2e}" for name in ESTIMATOR_NAMES),
             f"{point.deviation['reinforce'] / point.deviation['independent']:.1f}",
             f"{point.deviation['independent'] / point.deviation['paired']:.1f}",
         ]
@@ -172,7 +173,9 @@ def _gradient(
     parameters = discovery.parameters
     everything = np.ones(discovery.candidates.n_pairs, bool)
     probability = parameters.edge_probability()
-    delta = ESTIMATORS[name](discovery.model, regime, rows, probability, everything, rng, graphs)
+    # Weighed by the likelihood of one row, Eq. 5 has the expectation of Eq. 3 to first order.
+    estimate = partial(reinforce, likelihood_rows=1.0) if name == "reinforce" else ESTIMATORS[name]
+    delta = estimate(discovery.model, regime, rows, probability, everything, rng, graphs)
     return gamma_gradient(parameters, delta, edge_cost(name, parameters, discovery.settings.sparsity))
 
 

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from enco.baselines import find_method
 from enco.bench.gradient_variance import measure_variance
-from enco.bench.kinds import make_problem, told_apart
 from enco.bench.learning_curves import measure_curve
 from enco.bench.machine import code_fingerprint, machine, peak_memory_mb, reset_peak_memory, versions
 from enco.bench.problem import Problem, Simulation
+from enco.bench.problem_kinds import make_problem, told_apart
 from enco.bench.records import DONE, Record, key_of
 from enco.errors import SettingsError
 from enco.metrics import confounder_scores, edge_scores, shd, sid

@@ -14,7 +14,7 @@ __all__ = ["measure_curve"]
 def measure_curve(
     problem: Simulation, settings: Settings, *, n_jobs: int, on_start: Callable[[], None] = lambda: None
 ) -> list[Record]:
-    """Fit, and judge after every epoch what gamma and theta say; the order step and the refinement come later.
+    """Fit, and judge after every epoch what gamma and theta say; the order step and the search come later.
 
     Parameters
     ----------

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from enco._memory import peak_memory
 from enco._version import __version__
+from enco.system.process_memory import peak_memory
 
 __all__ = ["code_fingerprint", "machine", "peak_memory_mb", "reset_peak_memory", "single_precision_peak", "versions"]
 

@@ -85,7 +85,7 @@ class Metered:
         return meter
 
     def detach(self, discovery: Discovery) -> None:
-        """Give the fit its own model back; what is asked of it then, such as by the refinement, is not counted."""
+        """Give the fit its own model back; what is asked of it then, such as by the search, is not counted."""
         discovery.model = discovery.graph_fitting.model = self.model
 
     def fit(

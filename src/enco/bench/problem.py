@@ -1,7 +1,7 @@
 """One simulated problem: data to learn from and the graph to find, both fixed by a seed.
 
-`Simulation` is what all problems share, `Problem` the categorical one; `enco.bench.continuous` and
-`enco.bench.networks` have the others, and `enco.bench.kinds` lists them all.
+`Simulation` is what all problems share, `Problem` the categorical one; `enco.bench.continuous_problem` and
+`enco.bench.known_networks` have the others, and `enco.bench.problem_kinds` lists them all.
 """
 
 from abc import ABC, abstractmethod

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from enco._units import in_short
-from enco.bench.metrics import METRICS, SECONDS
 from enco.bench.plain_values import odd_value
+from enco.bench.table_metrics import METRICS, SECONDS
+from enco.system.units import in_short
 
 __all__ = ["wrong_field"]
 
-LARGEST = 2.0**63
+LARGEST_RECORDED = 2.0**63
 """Of any number in a record."""
 
 Test = Callable[[Any], bool]
@@ -26,7 +26,7 @@ def wrong_field(record: Mapping[str, Any]) -> str | None:
     "'shd' is '3'"
     >>> wrong_field({"key": "k", "shd": 3, "machine": {"cpu": "fast"}})
     """
-    odd = odd_value(dict(record), LARGEST)
+    odd = odd_value(dict(record), LARGEST_RECORDED)
     if odd is not None:
         return f"{odd[0]!r} is {in_short(odd[1])}"
     wrong = next((name for name, fine in FIELDS.items() if name in record and not fine(record[name])), None)

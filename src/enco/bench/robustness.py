@@ -23,13 +23,13 @@ from itertools import combinations
 
 import numpy as np
 
-from enco._threads import run_threads
 from enco.bench.markup import markdown
 from enco.bench.robustness_cases import Case, cases
 from enco.data import InterventionalData, Regime
+from enco.discover import conclude
 from enco.errors import EncoError
+from enco.executors.threads import run_threads
 from enco.fitting.loop import Discovery
-from enco.result import Result
 
 __all__ = [
     "Report",
@@ -40,7 +40,7 @@ __all__ = [
     "variations",
 ]
 
-Edges = frozenset[tuple[str, str]]
+NamedEdges = frozenset[tuple[str, str]]
 
 AS_IT_IS = "as it is"
 SEEDS = 5
@@ -78,7 +78,7 @@ class Report:
         By the name of the variation, then by the name of the case.
     """
 
-    edges: Mapping[str, Mapping[str, Edges]]
+    edges: Mapping[str, Mapping[str, NamedEdges]]
 
     def differing(self, variation: str) -> dict[str, int]:
         """Count the edges that only one of two graphs has, for each case whose graph a variation has changed."""
@@ -95,7 +95,7 @@ class Report:
         }
 
 
-def jaccard(one: Edges, other: Edges) -> float:
+def jaccard(one: NamedEdges, other: NamedEdges) -> float:
     """Compare two sets of edges: |A and B| / |A or B|; two empty sets are equal.
 
     Examples
@@ -168,7 +168,7 @@ def measure_robustness(
             on_fit(done, total)
         return dict(json.loads(line))
 
-    def process(number: int) -> dict[str, Edges]:
+    def process(number: int) -> dict[str, NamedEdges]:
         variation = varied[number]
         request = {"cases": names, "change": variation.change, "seed": variation.seed}
         with subprocess.Popen(
@@ -257,7 +257,7 @@ def serve() -> None:
         sys.stdout.flush()
 
 
-def fitted_edges(case: Case, change: str = "", seed: int = 0) -> Edges:
+def fitted_edges(case: Case, change: str = "", seed: int = 0) -> NamedEdges:
     """Fit one case to changed data.
 
     Examples
@@ -271,7 +271,7 @@ def fitted_edges(case: Case, change: str = "", seed: int = 0) -> Edges:
     data = changed(case.problem.draw()[0], change)
     discovery = Discovery(data, settings=case.settings, seed=seed)
     discovery.run()
-    result = Result.from_discovery(discovery, data, seconds=0.0, seed=seed)
+    result = conclude(discovery, data, seconds=0.0, seed=seed)
     return frozenset((result.variables[i], result.variables[j]) for i, j in np.argwhere(result.adjacency).tolist())
 
 

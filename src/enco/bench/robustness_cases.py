@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from enco.bench.continuous import ContinuousProblem, MixedProblem
+from enco.bench.continuous_problem import ContinuousProblem, MixedProblem
 from enco.bench.deterministic import DeterministicProblem
 from enco.bench.problem import Problem, Simulation
 from enco.settings import Settings

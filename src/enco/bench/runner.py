@@ -19,11 +19,11 @@ from pathlib import Path
 import joblib
 from joblib.parallel import get_active_backend
 
-from enco._threads import count_threads
 from enco.bench.jobs import Job, circumstances
 from enco.bench.machine import code_fingerprint
 from enco.bench.records import Record, Store
 from enco.bench.worker import FAILED, STARTED
+from enco.executors.threads import count_threads
 
 __all__ = ["KILLED", "TIME_LIMIT", "run_jobs", "to_do"]
 

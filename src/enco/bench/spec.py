@@ -8,10 +8,10 @@ everywhere in their place. The keys:
 ``summary``           one line for ``enco bench list``
 ``source``            where the numbers under ``[[paper]]`` are from
 ``notes``             a sentence below the table
-``kind``              of the problems, see `enco.bench.kinds`
+``kind``              of the problems, see `enco.bench.problem_kinds`
 ``task``              "fit" (default), "learning-curve" or "gradient-variance"
 ``graphs``            graphs of each cell; their seeds are ``first_seed``, ``first_seed + 1``, ...
-``metrics``           tables to make, see `enco.bench.metrics`
+``metrics``           tables to make, see `enco.bench.table_metrics`
 ``columns``           the axis that runs over the columns of the tables; the others go to the lines
 ``plugins``           Python files, beside the spec, that register methods of one's own
 ``[problem]``         what all problems share
@@ -31,14 +31,14 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from enco._units import in_short
 from enco.bench.jobs import TASKS, Job
-from enco.bench.kinds import KINDS, make_problem
-from enco.bench.metrics import METRICS
 from enco.bench.plain_values import odd_value
+from enco.bench.problem_kinds import PROBLEM_KINDS, make_problem
 from enco.bench.spec_fields import Fields
+from enco.bench.table_metrics import METRICS
 from enco.errors import EncoError, SettingsError
 from enco.settings import LARGEST
+from enco.system.units import in_short
 
 __all__ = ["Cell", "MethodUse", "PaperRow", "Planned", "Spec", "builtin_specs", "load_spec"]
 
@@ -272,7 +272,7 @@ def _parse(name: str, file: str, content: bytes, folder: Path) -> Spec:
         summary=top.text("summary", ""),
         source=top.text("source", ""),
         notes=top.text("notes", ""),
-        kind=top.choice("kind", KINDS),
+        kind=top.choice("kind", PROBLEM_KINDS),
         task=top.choice("task", TASKS, "fit"),
         graphs=top.number("graphs", least=1),
         first_seed=top.number("first_seed", FIRST_SEED, least=0),

@@ -9,11 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from enco.bench.figures import draw_variance
-from enco.bench.metrics import METRICS
 from enco.bench.records import Store
 from enco.bench.spec import Planned, Spec
+from enco.bench.spec_tables import curve_points, mean_variance
 from enco.bench.summary import Line, Summary, summarise
-from enco.bench.tables import curve_points, mean_variance
+from enco.bench.table_metrics import METRICS
 from enco.errors import EncoError
 from enco.io._atomic import atomic_file
 

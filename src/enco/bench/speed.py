@@ -8,8 +8,8 @@ from enco.bench.machine import machine, peak_memory_mb, single_precision_peak, v
 from enco.bench.markup import markdown
 from enco.bench.metering import STAGES, Metered
 from enco.bench.problem import Problem
+from enco.discover import conclude
 from enco.fitting.loop import Discovery
-from enco.result import Result
 from enco.settings import Settings
 
 __all__ = ["Speed", "measure_speed", "speed_table"]
@@ -34,7 +34,7 @@ class Speed:
         Seconds of each stage; what is missing to the total is edge parameters and bookkeeping.
     refinement : float
         Seconds after the last epoch, from edge parameters to the final graph: orientation evidence, order step, and
-        the refinement with networks of its own.
+        the search with networks of its own.
     operations, toggles : dict
         By stage; floating-point operations as `enco.bench.metering` counts them.
     rows_trained, rows_scored : int
@@ -97,7 +97,7 @@ def measure_speed(
     discovery.run(on_epoch=on_epoch)
     meter.detach(discovery)
     learned = time.perf_counter()
-    Result.from_discovery(discovery, data, seconds=0.0, seed=problem.seed)
+    conclude(discovery, data, seconds=0.0, seed=problem.seed)
     ended = time.perf_counter()
     return Speed(
         problem=problem,
@@ -135,8 +135,8 @@ def speed_table(speed: Speed) -> str:
         ["problem", f"{problem.structure}, {problem.variables} variables, {problem.rows:,} + "
          f"{problem.interventions} x {problem.interventional_rows:,} rows, seed {problem.seed}"],
         ["whole fit, kernels compiled", f"{speed.total:.2f} s, {speed.epochs} epochs"],
-        *[[_NAMES[stage], _share(stages[stage], speed.total)] for stage in STAGES],
-        ["refinement (with evidence and order step)", _share(speed.refinement, speed.total)],
+        *[[_STAGE_NAMES[stage], _share(stages[stage], speed.total)] for stage in STAGES],
+        ["search (with evidence and order step)", _share(speed.refinement, speed.total)],
         ["edge parameters, the rest", _share(rest, speed.total)],
         ["compilation, or reading the cache, before", f"{speed.compilation:.2f} s"],
         ["rows x networks trained per second", _rate(speed.rows_trained, stages["distributions"])],
@@ -145,7 +145,7 @@ def speed_table(speed: Speed) -> str:
         ["rows x networks x graphs scored per second", _rate(speed.rows_scored, toggling)],
         ["single-precision peak of one thread", f"{speed.peak / 1e9:.1f} GFLOP/s (float32 matrix product, NumPy's "
          "BLAS)"],
-        *[[f"fraction of the peak of {_threads(speed.threads)}: {_NAMES[stage]}", _fraction(speed, stage)]
+        *[[f"fraction of the peak of {_threads(speed.threads)}: {_STAGE_NAMES[stage]}", _fraction(speed, stage)]
           for stage in STAGES],
         ["peak memory of the process", NOTHING if speed.memory_mb is None else f"{speed.memory_mb:.0f} MB"],
         ["bytes of weights per candidate pair", f"{BYTES * speed.weights / max(speed.pairs, 1):,.0f} (with Adam's "
@@ -157,7 +157,7 @@ def speed_table(speed: Speed) -> str:
     return markdown(["what", "figure"], [row for row in rows if row[1] != NOTHING])
 
 
-_NAMES = {
+_STAGE_NAMES = {
     "distributions": "distribution fitting",
     "orientations": "orientations (theta-only passes)",
     "graph": "graph steps",

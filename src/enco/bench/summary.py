@@ -6,13 +6,13 @@ from itertools import product
 from math import nan, sqrt
 from statistics import mean, stdev
 
-from enco.bench.metrics import METRICS, SECONDS, Metric
 from enco.bench.records import Record, Store
 from enco.bench.spec import MethodUse, PaperRow, Planned, Spec
+from enco.bench.table_metrics import METRICS, SECONDS, Metric
 
 __all__ = ["Entry", "Line", "Summary", "summarise"]
 
-PAPER, OURS = "paper", "ours"
+PUBLISHED, OURS = "paper", "ours"
 CLEAR = 2.0  # standard errors
 
 
@@ -113,7 +113,7 @@ class Summary:
     misses : list of str
         Where ours is clearly worse.
     contributions : list of str
-        What the order step and the refinement did to the SHD, a sentence for each method that has a refinement.
+        What the order step and the search did to the SHD, a sentence for each method that has a search.
     """
 
     spec: Spec
@@ -192,7 +192,12 @@ class _Lines:
     def published(self, row: PaperRow, place: Mapping[str, str]) -> Line:
         entries = {column: Entry.read(text) for column, text in row.values.items()}
         return Line(
-            tuple(place.values()), row.method, PAPER, METRICS[row.metric], entries, (row.ours or row.method, row.metric)
+            tuple(place.values()),
+            row.method,
+            PUBLISHED,
+            METRICS[row.metric],
+            entries,
+            (row.ours or row.method, row.metric),
         )
 
     def ours(self, use: MethodUse, metric: Metric, place: Mapping[str, str]) -> Line | None:
@@ -222,7 +227,7 @@ class _Lines:
     def stages(self, use: MethodUse, family: str) -> Iterator[str]:
         """Go through the metrics of a family that say something of their own about a method.
 
-        Every ENCO shows what gamma and theta say, what the order step makes of it, and what the refinement adds.
+        Every ENCO shows what gamma and theta say, what the order step makes of it, and what the search adds.
         """
         groups = [group for (name, _), group in self.groups.items() if name == use.name]
         for name, metric in METRICS.items():
@@ -260,13 +265,13 @@ class _Lines:
 
 
 def _rounds(record: Record) -> int | None:
-    """Return the rounds of the refinement; None if the method has none."""
+    """Return the rounds of the search; None if the method has none."""
     rounds: int | None = record.get("settings", {}).get("refine_rounds")
     return rounds
 
 
 def _tells(record: Record, name: str) -> bool:
-    """Whether an earlier stage of this record is worth a line: the ordered graph only where a refinement follows."""
+    """Whether an earlier stage of this record is worth a line: the ordered graph only where a search follows."""
     rounds = _rounds(record)
     return rounds is not None and record.get(name) is not None and (name != "shd_ordered" or rounds > 0)
 
@@ -283,7 +288,7 @@ def _contributions(spec: Spec, groups: Mapping[tuple[str, tuple[str, ...]], list
             raw, ordered, final = (mean(record[name] for record in told) for name in ("shd_raw", "shd_ordered", "shd"))
             yield (
                 f"{use.label}: over these {len(told)} fits the order step takes the mean SHD from {raw:.2f} to "
-                f"{ordered:.2f}, and the refinement from there to {final:.2f}."
+                f"{ordered:.2f}, and the search from there to {final:.2f}."
             )
 
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 
 from enco.bench.problem import Problem, Simulation
+from enco.discover import conclude
 from enco.fitting.loop import Discovery
 from enco.graphs.order import EXACT_LIMIT, acyclic
-from enco.result import Result
 from enco.settings import Settings
 
 __all__ = ["warm_up"]
@@ -50,7 +50,7 @@ def _tiny_fit(problem: Simulation, settings: Settings, n_jobs: int) -> float:
     started = time.perf_counter()
     discovery = Discovery(data, settings=settings, seed=0, n_jobs=n_jobs)
     discovery.run()
-    Result.from_discovery(discovery, data, seconds=0.0, seed=0)
+    conclude(discovery, data, seconds=0.0, seed=0)
     for size in (3, EXACT_LIMIT + 1):  # cycles that are broken exactly, and by search
         weights = np.random.default_rng(0).standard_normal((size, size))
         acyclic(~np.eye(size, dtype=bool), weights - weights.T, time_limit=0.0)

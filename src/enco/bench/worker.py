@@ -20,8 +20,8 @@ from typing import Any
 
 from enco.baselines import find_method
 from enco.bench.jobs import Job, run_job
-from enco.bench.kinds import kind_of
 from enco.bench.plugins import load_plugins
+from enco.bench.problem_kinds import kind_of
 from enco.bench.records import Record
 from enco.bench.warmup import warm_up
 from enco.errors import EncoError

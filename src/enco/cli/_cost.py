@@ -3,13 +3,11 @@
 import numpy as np
 
 from enco.conditionals.fused.layout import Layout
+from enco.conditionals.heads import VariableHeads
 from enco.data import InterventionalData
-from enco.fitting.counts import MOST_COUNTED
-from enco.fitting.families import FOLDS, MOST_JUDGED
 from enco.fitting.loop import Discovery
-from enco.fitting.recount import ALL_ROWS_UP_TO
-from enco.fitting.regressions import MOST_INPUTS
-from enco.fitting.scoring import MOST_TOGGLES
+from enco.score.regression import MOST_INPUTS
+from enco.score.rows import MOST_ROWS, N_FOLDS
 
 __all__ = ["seconds_of"]
 
@@ -20,14 +18,17 @@ TRAINING_PER_DRAW = 10.0  # row and candidate parent
 TOGGLE_PER_UNIT = 0.85  # row, candidate pair, H
 TOGGLE_PER_PRODUCT = 0.07  # the same, and K
 ORIENTATION_PER_UNIT = 1.3  # row, candidate pair, H
+GRAPH_PER_PRODUCT = 0.07  # row, graph that all rows share, H, and output or present parent
 
 PRESENT_PARENTS = 0.25  # share of the candidates in a sampled graph, at the start
-REFINEMENT_STEPS = 0.3  # share of its training steps that a network of the refinement takes before it stops
-FAMILIES = 500  # sets of parents of each variable that a search over orders asks for
-REGRESSION = 0.7e9  # a continuous variable ...
+DISTINCT_FAMILIES = 0.5  # share of the sampled graphs that differ in the parents of a variable, over all epochs
+NETWORK_STEPS = 900  # that a network of the search trains for, in each fold
+ROUNDS = 1.5  # of the search, on average
+LOOKS = 3  # at all pairs, in each of them
+FAMILIES = 300  # sets of parents of each variable that are looked at where directions are open
+REGRESSION = 0.8e9  # a continuous variable with 10,000 rows ...
 WIDE_PARENT = 30.0  # ... and as much again for the square of the levels of a parent over this
-COUNTING = 15.0  # row and look at a family of categorical variables ...
-LOOKS = 10  # ... of which every variable has so many, and every candidate pair one
+COUNTING = 15.0  # row and look at a family of categorical variables
 
 
 def seconds_of(discovery: Discovery, data: InterventionalData, n_jobs: int) -> float:
@@ -42,7 +43,8 @@ def seconds_of(discovery: Discovery, data: InterventionalData, n_jobs: int) -> f
     True
     """
     settings, pairs = discovery.settings, discovery.candidates
-    layout = Layout.build(pairs, data.n_levels[discovery.column], settings.hidden)
+    heads = VariableHeads.of([data.kinds[column] for column in discovery.column], data.n_levels[discovery.column])
+    layout = Layout.build(pairs, heads, settings.hidden)
     parents = np.diff(pairs.start).astype(float)
     levels, hidden = layout.n_outputs.astype(float), settings.hidden
     block = np.diff(layout.start).astype(float)
@@ -54,11 +56,14 @@ def seconds_of(discovery: Discovery, data: InterventionalData, n_jobs: int) -> f
         + TRAINING_PER_DRAW * batch * parents
     ).sum()
     training_steps = settings.first_fit_steps + (settings.max_epochs - 1) * settings.fit_steps
-    refinement_steps = 2 * REFINEMENT_STEPS * settings.refine_steps * settings.refine_rounds
-
     regime_rows = np.array([regime.n_rows for regime in data.interventional])
     toggles = (parents * hidden * (TOGGLE_PER_UNIT + TOGGLE_PER_PRODUCT * levels)).sum()
-    graph_step = np.minimum(regime_rows, settings.graph_batch).mean() * toggles
+    if settings.estimator == "paired":
+        graph_row = toggles
+    else:
+        scored = DISTINCT_FAMILIES * settings.graph_samples
+        graph_row = scored * GRAPH_PER_PRODUCT * hidden * (levels + PRESENT_PARENTS * parents).sum()
+    graph_step = np.minimum(regime_rows, settings.graph_batch).mean() * graph_row
     passes = (
         settings.first_orientation_passes * settings.orientation_epochs
         + settings.orientation_passes * settings.max_epochs
@@ -67,26 +72,20 @@ def seconds_of(discovery: Discovery, data: InterventionalData, n_jobs: int) -> f
     orientation_pass = (
         ORIENTATION_PER_UNIT * hidden * np.minimum(regime_rows, settings.orientation_batch).sum() * per_regime
     )
-    judged_rows = min(regime_rows.sum(), MOST_TOGGLES / max(1, pairs.n_pairs))
-    if settings.refine_rounds and discovery.searches_orders:
-        one_family = (hidden * (TOGGLE_PER_UNIT + TOGGLE_PER_PRODUCT * levels)).sum()
-        search = FAMILIES * min(data.n_rows, MOST_JUDGED) * one_family
-        search += FOLDS * REFINEMENT_STEPS * settings.refine_steps * training_step
-    else:
-        search = 0.0
-    widest = data.n_levels[data.n_levels <= MOST_INPUTS].max(initial=0)
-    one_regression = REGRESSION * (1 + (widest / WIDE_PARENT) ** 2)
-    regressions = one_regression * np.count_nonzero(data.n_levels == 0) if settings.refine_rounds else 0.0
-    counted_rows = min(data.n_rows, 2 * MOST_COUNTED)
-    looks = LOOKS * np.count_nonzero(data.n_levels) + min(pairs.n_pairs, ALL_ROWS_UP_TO / counted_rows)
-    counting = COUNTING * counted_rows * looks if settings.refine_rounds and data.n_levels.any() else 0.0
     nanoseconds = (
-        (training_steps + refinement_steps) * training_step
+        training_steps * training_step
         + settings.max_epochs * settings.graph_steps * graph_step
         + passes * orientation_pass
-        + settings.refine_rounds * judged_rows * toggles
-        + search
-        + regressions
-        + counting
     )
+    if settings.refine_rounds:
+        interventional = int(regime_rows.sum())
+        judged = min(data.observational.n_rows, MOST_ROWS) + min(interventional, MOST_ROWS)
+        looks = LOOKS * judged * toggles
+        if data.partial:
+            looks += FAMILIES * judged * (hidden * (TOGGLE_PER_UNIT + TOGGLE_PER_PRODUCT * levels)).sum()
+        counting = COUNTING * judged * np.count_nonzero(data.is_categorical)
+        nanoseconds += ROUNDS * (N_FOLDS * NETWORK_STEPS * training_step + looks + counting)
+        widest = data.n_levels[data.n_levels <= MOST_INPUTS].max(initial=0)
+        one = REGRESSION * (1 + (widest / WIDE_PARENT) ** 2) * (0.2 + judged / 10_000)
+        nanoseconds += one * np.count_nonzero(data.is_continuous)
     return float(nanoseconds) * 1e-9 / min(n_jobs, data.n_variables)

@@ -7,12 +7,27 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from enco.io.formats import suffixes_in_words
+
 if TYPE_CHECKING:
     from enco.data import InterventionalData
 
-__all__ = ["Control", "DataArgument", "Pairs", "ResultFolder", "Separator", "TargetColumn", "Threads", "load_data"]
+__all__ = [
+    "GRAPH_FILE",
+    "Control",
+    "DataArgument",
+    "ResultFolder",
+    "Separator",
+    "SettingPairs",
+    "TargetColumn",
+    "Threads",
+    "load_data",
+]
 
-DataArgument = Annotated[Path, typer.Argument(help="A .npz, .csv, .parquet or .h5ad file.")]
+GRAPH_FILE = f"{suffixes_in_words('graph_reader')} (in .npz: adj_matrix)"
+"""What help texts say of the file of a graph."""
+
+DataArgument = Annotated[Path, typer.Argument(help=f"A {suffixes_in_words('reader')} file.")]
 ResultFolder = Annotated[Path, typer.Option("--out", "-o", help="Folder for the result; it is created.")]
 TargetColumn = Annotated[str, typer.Option(help="Column (of a table) that says what was perturbed in each row.")]
 Control = Annotated[
@@ -21,7 +36,7 @@ Control = Annotated[
 ]
 Separator = Annotated[str, typer.Option(help="What stands between several targets in one cell.")]
 Threads = Annotated[int | None, typer.Option(min=1, help="Threads to use.", show_default="one per core")]
-Pairs = Annotated[
+SettingPairs = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a setting; may be repeated.")
 ]
 

@@ -16,9 +16,9 @@ __all__ = ["print_json", "report_result"]
 
 def report_result(result: Result, out: Path, *, page: bool) -> None:
     """Print what was found, what it took, and where it is."""
-    from enco._memory import peak_memory
-    from enco._result_folder import GRAPH, PAGE
-    from enco._units import in_bytes, in_time
+    from enco.result.folder import GRAPH, PAGE
+    from enco.system.process_memory import peak_memory
+    from enco.system.units import in_bytes, in_time
 
     peak = peak_memory()
     removed = len(result.order_report["removed"])

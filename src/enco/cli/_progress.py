@@ -10,7 +10,7 @@ from enco.fitting.loop import Discovery, EpochRecord, Progress
 
 __all__ = ["Watcher", "watch"]
 
-_STAGES = {"distributions": 0.0, "graph": 0.5}  # share of an epoch that lies before each stage
+_STAGE_STARTS = {"distributions": 0.0, "graph": 0.5}  # share of an epoch that lies before each stage
 
 
 class Watcher(NamedTuple):
@@ -39,7 +39,7 @@ def watch(first_epoch: int, max_epochs: int) -> Iterator[Watcher]:
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield Watcher(_write_line, _announce_refinement())
+        yield Watcher(_write_line, _announce_search())
         return
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
@@ -49,10 +49,10 @@ def watch(first_epoch: int, max_epochs: int) -> Iterator[Watcher]:
         task = bar.add_task(_epoch(first_epoch + 1, max_epochs), total=max_epochs, completed=first_epoch, state="")
 
         def on_progress(progress: Progress) -> None:
-            if progress.stage == "refinement":
-                bar.update(task, completed=progress.fraction, total=1.0, description="refining")
+            if progress.stage == "search":
+                bar.update(task, completed=progress.fraction, total=1.0, description="search")
                 return
-            done = progress.epoch + _STAGES.get(progress.stage, 0.0) + 0.5 * progress.fraction
+            done = progress.epoch + _STAGE_STARTS.get(progress.stage, 0.0) + 0.5 * progress.fraction
             bar.update(task, completed=done, description=_epoch(progress.epoch + 1, max_epochs))
 
         def on_epoch(discovery: Discovery) -> None:
@@ -66,14 +66,14 @@ def _write_line(discovery: Discovery) -> None:
     typer.echo(f"{_epoch(last.epoch, discovery.settings.max_epochs)}  {_state(last)}", err=True)
 
 
-def _announce_refinement() -> Callable[[Progress], None]:
-    """One line when the refinement begins, and none after it."""
+def _announce_search() -> Callable[[Progress], None]:
+    """One line when the search begins, and none after it."""
     announced: list[str] = []
 
     def on_progress(progress: Progress) -> None:
-        if progress.stage == "refinement" and not announced:
+        if progress.stage == "search" and not announced:
             announced.append(progress.stage)
-            typer.echo("refining the graph by single edges", err=True)
+            typer.echo("searching for a better graph", err=True)
 
     return on_progress
 

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from enco.cli._options import GRAPH_FILE
+from enco.io.formats import suffixes_in_words
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -15,8 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["DataFile", "Truth", "load_truth"]
 
-Truth = Annotated[Path | None, typer.Option(help="The true graph: .json, .npz (adj_matrix) or .csv.")]
-DataFile = Annotated[Path | None, typer.Option(help="The data of the fit: a .npz, .csv, .parquet or .h5ad file.")]
+Truth = Annotated[Path | None, typer.Option(help=f"The true graph: {GRAPH_FILE}.")]
+DataFile = Annotated[Path | None, typer.Option(help=f"The data of the fit: a {suffixes_in_words('reader')} file.")]
 
 
 def load_truth(path: Path | None, result: Result) -> NDArray[np.bool_] | None:

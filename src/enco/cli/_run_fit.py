@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from enco.result import Result
     from enco.settings import Settings
 
-__all__ = ["Request", "run_fit"]
+__all__ = ["FitRequest", "run_fit"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class FitRequest:
     """What `enco fit` was asked for."""
 
     data: Path
@@ -59,10 +59,10 @@ class _Problem:
     n_jobs: int
 
 
-def run_fit(request: Request) -> None:
+def run_fit(request: FitRequest) -> None:
     """Do what was asked for, in a folder whose lock the caller holds."""
-    from enco._result_folder import recover
-    from enco.cli._folder import check_folder, finished_result
+    from enco.cli._fit_folder import check_folder, finished_result
+    from enco.result.folder import recover
 
     recover(request.out)
     check_folder(request.out, resume=request.resume, force=request.force, report=request.report)
@@ -74,8 +74,8 @@ def run_fit(request: Request) -> None:
         _add_to(finished, request, problem)
 
 
-def _read(request: Request) -> _Problem:
-    from enco._threads import count_threads
+def _read(request: FitRequest) -> _Problem:
+    from enco.executors.threads import count_threads
     from enco.fitting.checkpoint import Identity
     from enco.knowledge import Knowledge
     from enco.settings import Settings
@@ -87,7 +87,7 @@ def _read(request: Request) -> _Problem:
     return _Problem(data, settings, known, identity, count_threads(request.threads))
 
 
-def _discovery(request: Request, problem: _Problem) -> Discovery:
+def _discovery(request: FitRequest, problem: _Problem) -> Discovery:
     from enco.fitting.loop import Discovery
 
     return Discovery(
@@ -99,12 +99,12 @@ def _discovery(request: Request, problem: _Problem) -> Discovery:
     )
 
 
-def _fit_anew(request: Request, problem: _Problem) -> None:
+def _fit_anew(request: FitRequest, problem: _Problem) -> None:
     """Fit from the beginning, or from a checkpoint; the result replaces what was in the folder."""
-    from enco._memory import peak_memory
-    from enco._result_folder import CHECKPOINT, NETWORKS, replacing
     from enco.cli._outcome import print_json, report_result
     from enco.fitting.networks import write_networks
+    from enco.result.folder import CHECKPOINT, NETWORKS, replacing
+    from enco.system.process_memory import peak_memory
 
     out = request.out
     discovery = _discovery(request, problem)
@@ -127,12 +127,12 @@ def _fit_anew(request: Request, problem: _Problem) -> None:
         _report_refits(out)
 
 
-def _add_to(result: Result, request: Request, problem: _Problem) -> None:
+def _add_to(result: Result, request: FitRequest, problem: _Problem) -> None:
     """Add to a finished fit what was asked for and is not there yet; the fit itself is not repeated."""
-    from enco._result_folder import NETWORKS, PAGE
-    from enco.cli._folder import drop_checkpoint
+    from enco.cli._fit_folder import drop_checkpoint
     from enco.cli._outcome import print_json
     from enco.fitting.networks import read_networks
+    from enco.result.folder import NETWORKS, PAGE
 
     out = request.out
     drop_checkpoint(out, problem.identity)  # left by a process that was killed in its last moment
@@ -154,10 +154,10 @@ def _add_to(result: Result, request: Request, problem: _Problem) -> None:
 
 def _run(discovery: Discovery, problem: _Problem, out: Path, *, resume: bool) -> Result:
     """Run a fit to its end with a checkpoint after every epoch; its seconds exclude interruptions."""
-    from enco._result_folder import CHECKPOINT
     from enco.cli._progress import watch
+    from enco.discover import conclude
     from enco.fitting.checkpoint import read_checkpoint, write_checkpoint
-    from enco.result import Result
+    from enco.result.folder import CHECKPOINT
 
     before, identity = 0.0, problem.identity
     if resume and (out / CHECKPOINT).exists():
@@ -182,7 +182,7 @@ def _run(discovery: Discovery, problem: _Problem, out: Path, *, resume: bool) ->
                 watcher.on_epoch(fit)
 
             discovery.run(on_epoch, watcher.on_progress)
-            result = Result.from_discovery(
+            result = conclude(
                 discovery,
                 problem.data,
                 seconds=seconds(),
@@ -200,9 +200,9 @@ def _run(discovery: Discovery, problem: _Problem, out: Path, *, resume: bool) ->
 
 
 def _show_plan(discovery: Discovery, data: InterventionalData, n_jobs: int) -> None:
-    from enco._units import in_bytes, in_time
     from enco.cli._cost import seconds_of
     from enco.fitting.memory import needed_memory
+    from enco.system.units import in_bytes, in_time
 
     n_regimes = len(data.interventional)
     pairs = discovery.candidates
@@ -224,21 +224,21 @@ def _show_plan(discovery: Discovery, data: InterventionalData, n_jobs: int) -> N
 
 
 def _write_page(result: Result, data: InterventionalData, out: Path) -> None:
-    from enco._result_folder import PAGE
     from enco.report import write_report
+    from enco.result.folder import PAGE
 
     write_report(out / PAGE, result, data=data, overwrite=True, follow_links=False)
 
 
 def _count_refits(out: Path) -> int:
-    from enco._result_folder import STABILITY
+    from enco.result.folder import STABILITY
     from enco.stability import Stability
 
     return Stability.load(out).n_resamples if (out / STABILITY).exists() else 0
 
 
-def _add_refits(fit: tuple[Discovery, Result], request: Request, problem: _Problem) -> None:
-    from enco.cli._stability import add_stability
+def _add_refits(fit: tuple[Discovery, Result], request: FitRequest, problem: _Problem) -> None:
+    from enco.cli._refits import add_stability
 
     try:
         add_stability(fit, problem.data, request.out, problem.knowledge, problem.n_jobs, request.bootstrap)
@@ -250,7 +250,7 @@ def _add_refits(fit: tuple[Discovery, Result], request: Request, problem: _Probl
 
 
 def _report_refits(out: Path) -> None:
-    from enco.cli._stability import report_stability
+    from enco.cli._refits import report_stability
     from enco.stability import Stability
 
     report_stability(Stability.load(out), out)

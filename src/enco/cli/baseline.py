@@ -4,7 +4,16 @@ from typing import Annotated
 
 import typer
 
-from enco.cli._options import Control, DataArgument, Pairs, ResultFolder, Separator, TargetColumn, Threads, load_data
+from enco.cli._options import (
+    Control,
+    DataArgument,
+    ResultFolder,
+    Separator,
+    SettingPairs,
+    TargetColumn,
+    Threads,
+    load_data,
+)
 from enco.cli._signals import stopped_like_ctrl_c
 
 __all__ = ["baseline"]
@@ -20,7 +29,7 @@ def baseline(
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same graph.")] = 0,
     threads: Threads = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the result in the folder.")] = False,
-    set_: Pairs = None,
+    set_: SettingPairs = None,
 ) -> None:
     """Learn the graph behind a data file with another method, to compare with.
 
@@ -31,12 +40,12 @@ def baseline(
       enco baseline gies data.npz --out gies
       enco baseline sdi data.npz --set sparsity=0.1 --seed 3 --out sdi
     """  # noqa: D301 - a real backspace keeps the lines of the paragraph apart
-    from enco._result_folder import CHECKPOINT, recover, replacing
-    from enco._threads import count_threads
     from enco.baselines import find_method
-    from enco.cli._folder import check_folder, check_place
+    from enco.cli._fit_folder import check_folder, check_place
     from enco.cli.fit import read_pairs
+    from enco.executors.threads import count_threads
     from enco.io._lock import locked
+    from enco.result.folder import CHECKPOINT, recover, replacing
 
     chosen = find_method(method)
     settings = chosen.read_settings(read_pairs(set_ or []))

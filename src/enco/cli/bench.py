@@ -18,10 +18,10 @@ __all__ = ["bench"]
 bench = typer.Typer(rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]})
 
 Variables = Annotated[int, typer.Option("--variables", "-n", min=2, help="Number of variables.")]
-Rows = Annotated[int, typer.Option(min=2, help="Observational rows.")]
+RowCount = Annotated[int, typer.Option(min=2, help="Observational rows.")]
 InterventionalRows = Annotated[int, typer.Option(min=1, help="Rows for each intervention.")]
 Seed = Annotated[int, typer.Option(min=0, help="Of the problem and of its fit.")]
-Threads = Annotated[int, typer.Option(min=1, help="Threads to use; they change seconds, not results.")]
+MeasuredThreads = Annotated[int, typer.Option(min=1, help="Threads to use; they change seconds, not results.")]
 Set = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a setting; may be repeated.")
 ]
@@ -53,11 +53,11 @@ for name, command in COMMANDS.items():
 def speed(
     structure: Annotated[str, typer.Option(help="Structure of the graph.")] = "random",
     variables: Variables = 25,
-    rows: Rows = 5000,
+    rows: RowCount = 5000,
     interventional_rows: InterventionalRows = 200,
     seed: Seed = 1000,
     set_: Set = None,
-    threads: Threads = 2,
+    threads: MeasuredThreads = 2,
 ) -> None:
     """Measure what one fit does per second and where its time goes.
 
@@ -92,13 +92,13 @@ def speed(
 @bench.command()
 def gradient_variance(
     variables: Variables = 25,
-    rows: Rows = 5000,
+    rows: RowCount = 5000,
     batch: Annotated[int, typer.Option(min=1, help="Rows that the sampled graphs share.")] = 128,
     points: Annotated[int, typer.Option(min=1, max=12, help="Costs to measure at, each twice the one before.")] = 8,
     repeats: Annotated[int, typer.Option(min=2, help="Estimates behind each deviation.")] = 16,
     seed: Seed = 1000,
     set_: Set = None,
-    threads: Threads = 2,
+    threads: MeasuredThreads = 2,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="PNG file for the figure.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
@@ -142,11 +142,11 @@ def confounder_scores(
     out: Annotated[Path, typer.Option("--out", "-o", help="PNG file for the figure.")],
     variables: Variables = 25,
     latents: Annotated[int, typer.Option(min=1, help="Latent confounders.")] = 5,
-    rows: Rows = 5000,
+    rows: RowCount = 5000,
     interventional_rows: InterventionalRows = 512,
     seed: Seed = 1000,
     set_: Set = None,
-    threads: Threads = 2,
+    threads: MeasuredThreads = 2,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
     """Draw the scores of confounded pairs, and the highest of all others, over the epochs of a fit.

@@ -23,7 +23,7 @@ Methods = Annotated[
     list[str] | None,
     typer.Option(help="Names, separated by commas; may be repeated.", show_default="all but the optional ones"),
 ]
-Cells = Annotated[
+CellChoice = Annotated[
     list[str] | None,
     typer.Option(metavar="AXIS=LABELS", help="Only these labels, separated by semicolons; may be repeated."),
 ]
@@ -58,7 +58,7 @@ def run(
     graphs: Graphs = None,
     first_seed: FirstSeed = None,
     methods: Methods = None,
-    cells: Cells = None,
+    cells: CellChoice = None,
     jobs: Annotated[int, typer.Option(min=1, help="Jobs at a time; 1 for seconds worth reading.")] = 1,
     threads: Annotated[
         int | None, typer.Option(min=1, help="Threads of each job.", show_default="cores shared out among jobs")
@@ -121,7 +121,7 @@ def table(
     graphs: Graphs = None,
     first_seed: FirstSeed = None,
     methods: Methods = None,
-    cells: Cells = None,
+    cells: CellChoice = None,
     latex: Annotated[bool, typer.Option("--latex", help="LaTeX instead of Markdown.")] = False,
     results: Results = RESULTS,
 ) -> None:
@@ -142,7 +142,7 @@ def plot(
     graphs: Graphs = None,
     first_seed: FirstSeed = None,
     methods: Methods = None,
-    cells: Cells = None,
+    cells: CellChoice = None,
     results: Results = RESULTS,
     force: Force = False,
 ) -> None:
@@ -172,7 +172,7 @@ def docs(
     For example:
       enco bench docs --out docs/benchmarks.md --force
     """  # noqa: D301
-    from enco.bench.page import benchmark_page
+    from enco.bench.benchmarks_page import benchmark_page
     from enco.bench.records import read_folder
     from enco.errors import EncoError
     from enco.io._atomic import atomic_file
@@ -249,7 +249,7 @@ def _say_how_many(plan: list[Planned], store: Store, to_do: int, out: Path) -> N
 
 
 def _print_table(spec: Spec, plan: list[Planned], store: Store, *, as_latex: bool) -> None:
-    from enco.bench.tables import spec_table
+    from enco.bench.spec_tables import spec_table
 
     heading = f"% {spec.title}" if as_latex else f"## {spec.title}"
     typer.echo(f"{heading}\n\n{spec_table(spec, plan, store, as_latex=as_latex)}")

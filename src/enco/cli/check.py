@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from enco.cli._options import Control, Separator, TargetColumn, load_data
+from enco.io.formats import suffixes_in_words
 
 if TYPE_CHECKING:
     from enco.data import InterventionalData
@@ -23,8 +24,8 @@ def check(
         str,
         typer.Argument(
             help="A model: a .bif file, a known network (asia, sachs, alarm, ...) or an example (worked-chain, "
-            "noisy-xor, fully-connected, cancelling-paths, deterministic-chain). Or data: a .npz, .csv, .parquet "
-            "or .h5ad file."
+            "noisy-xor, fully-connected, cancelling-paths, deterministic-chain). "
+            f"Or data: a {suffixes_in_words('reader')} file."
         ),
     ],
     sparsity: Annotated[

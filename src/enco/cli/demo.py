@@ -27,7 +27,7 @@ def demo(
     For example:
       enco demo --out demo
     """  # noqa: D301 - a real backspace keeps the lines of the paragraph apart
-    from enco.cli._folder import check_place
+    from enco.cli._fit_folder import check_place
     from enco.io._lock import locked
 
     check_place(out, resume=False, force=True)
@@ -36,7 +36,7 @@ def demo(
 
 
 def _show(out: Path, seed: int) -> None:
-    from enco.cli._run_fit import Request, run_fit
+    from enco.cli._run_fit import FitRequest, run_fit
     from enco.cli.evaluate import evaluate
     from enco.cli.report import report
     from enco.cli.simulate import simulate
@@ -50,7 +50,7 @@ def _show(out: Path, seed: int) -> None:
     _title("Simulated data")
     simulate(out=data, edge_probability=0.15, seed=seed, force=True)
     _title("Learning the graph")
-    run_fit(Request(data=data, out=out, changes={}, seed=seed, force=True))
+    run_fit(FitRequest(data=data, out=out, changes={}, seed=seed, force=True))
     _title("The edges")
     result = Result.load(out)
     for edge in result.to_frame().itertuples():

@@ -38,7 +38,11 @@ def describe(
 def _as_dict(data: InterventionalData) -> dict[str, Any]:
     return {
         "variables": [
-            {"name": variable.name, "kind": variable.kind, "levels": variable.n_levels or None}
+            {
+                "name": variable.name,
+                "kind": variable.kind,
+                "levels": variable.n_levels if variable.is_categorical else None,
+            }
             for variable in data.variables
         ],
         "rows": data.n_rows,

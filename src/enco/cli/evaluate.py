@@ -7,14 +7,17 @@ from typing import Annotated
 
 import typer
 
+from enco.cli._options import GRAPH_FILE
+from enco.io.formats import suffixes_in_words
+
 __all__ = ["evaluate"]
 
 
 def evaluate(
     prediction: Annotated[
-        Path, typer.Argument(help="Predicted graph: .json, .npz or .csv, or a folder with graph.json.")
+        Path, typer.Argument(help=f"Predicted graph: {suffixes_in_words('graph_reader')}, or a folder with graph.json.")
     ],
-    truth: Annotated[Path, typer.Argument(help="True graph: .json, .npz (adj_matrix) or .csv.")],
+    truth: Annotated[Path, typer.Argument(help=f"True graph: {GRAPH_FILE}.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")] = False,
 ) -> None:
     """Compare a predicted graph with the true one.
@@ -29,7 +32,7 @@ def evaluate(
       enco evaluate prediction.json truth.json --json
     """  # noqa: D301 - a real backspace keeps the lines of the paragraph apart
     from enco import metrics
-    from enco.cli._graphs import load_graphs
+    from enco.cli._graph_files import load_graphs
 
     predicted, true = load_graphs(prediction, truth)
     scores = metrics.evaluate(

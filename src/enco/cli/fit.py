@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from enco.cli._options import Control, DataArgument, Pairs, ResultFolder, Separator, TargetColumn, Threads
-from enco.cli._run_fit import Request, run_fit
+from enco.cli._options import Control, DataArgument, ResultFolder, Separator, SettingPairs, TargetColumn, Threads
+from enco.cli._run_fit import FitRequest, run_fit
 from enco.cli._signals import stopped_like_ctrl_c
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def fit(
     force: Annotated[
         bool, typer.Option("--force", help="Replace the result, or unfinished fit, in the folder.")
     ] = False,
-    set_: Pairs = None,
+    set_: SettingPairs = None,
     report: Annotated[bool, typer.Option("--report", help="Also write the page report.html to the folder.")] = False,
     bootstrap: Annotated[
         int,
@@ -87,7 +87,7 @@ def fit(
     given = [*(["latent=true"] if latent else []), *([] if candidates is None else [f"candidates={candidates}"])]
     changes = Settings.values_of(read_pairs([f"preset={preset}", *(set_ or []), *given]))
     Settings.of_preset(**changes)  # refuses what is wrong before it looks at data
-    request = Request(
+    request = FitRequest(
         data=data,
         out=out,
         changes=changes,
@@ -103,7 +103,7 @@ def fit(
         bootstrap=bootstrap,
         as_json=as_json,
     )
-    from enco.cli._folder import check_place
+    from enco.cli._fit_folder import check_place
     from enco.io._lock import locked
 
     check_place(out, resume=resume, force=force)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plot", "save_figure"]
 
-_FORMATS = (".png", ".svg", ".pdf")
+_PICTURES = (".png", ".svg", ".pdf")
 
 
 def plot(
@@ -49,8 +49,8 @@ def plot(
     """  # noqa: D301 - a real backspace keeps the lines of the paragraph apart
     from enco.errors import EncoError
 
-    if out.suffix.lower() not in _FORMATS:
-        raise EncoError(f"cannot write {out}: the name of a picture ends in {', '.join(_FORMATS)}")
+    if out.suffix.lower() not in _PICTURES:
+        raise EncoError(f"cannot write {out}: the name of a picture ends in {', '.join(_PICTURES)}")
     if out.exists() and not force:
         raise EncoError(f"{out} exists already: choose another name with --out, or replace it with --force")
     import matplotlib

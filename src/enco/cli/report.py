@@ -38,8 +38,8 @@ def report(
       enco report result --data data.npz --truth data.npz --out page.html
       enco report result --data screen.csv --target-column guide --control non-targeting --force
     """  # noqa: D301 - a real backspace keeps the lines of the paragraph apart
-    from enco._result_folder import PAGE
     from enco.errors import EncoError
+    from enco.result.folder import PAGE
 
     page = folder / PAGE if out is None else out
     if page.exists() and not force:

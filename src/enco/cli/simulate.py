@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from enco.io.formats import suffixes, suffixes_in_words
+
 if TYPE_CHECKING:
     from enco.simulate import SCM
 
 __all__ = ["simulate"]
 
-SUFFIXES = (".npz", ".csv", ".parquet")
-
 
 def simulate(
-    out: Annotated[Path, typer.Option("--out", "-o", help="File to write: .npz, .csv or .parquet.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help=f"File to write: {suffixes_in_words('writer', simulated=True)}.")
+    ],
     structure: Annotated[
         str | None,
         typer.Option(help="chain, bidiag, collider, full, jungle, random or regular.", show_default="random"),
@@ -72,7 +74,7 @@ def simulate(
     """  # noqa: D301 - a real backspace keeps the lines of the paragraph apart
     import numpy as np
 
-    from enco.cli._graphs import truth_path, write_graph
+    from enco.cli._graph_files import truth_path, write_graph
     from enco.io import write_data
 
     truth = None if out.suffix.lower() == ".npz" else truth_path(out)
@@ -110,8 +112,9 @@ def _check_outputs(paths: list[Path], *, force: bool) -> None:
     """Refuse before the work rather than after it."""
     from enco.errors import EncoError
 
-    if paths[0].suffix.lower() not in SUFFIXES:
-        raise EncoError(f"cannot write {paths[0]}: the name must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}")
+    if paths[0].suffix.lower() not in suffixes("writer", simulated=True):
+        known = suffixes_in_words("writer", simulated=True)
+        raise EncoError(f"cannot write {paths[0]}: the name must end in {known}")
     for path in paths:
         if path.exists() and not force:
             raise EncoError(f"{path} exists already: choose another name, or replace it with --force")

@@ -8,9 +8,9 @@ the interpreter's lock.
 import numpy as np
 from numpy.typing import NDArray
 
-from enco._compile import njit
 from enco.conditionals.continuous import TAIL_SCALE, TAIL_SHARE
-from enco.conditionals.fused.vector_math import FAST, fast_exp, fast_log
+from enco.conditionals.vector_math import FAST, fast_exp, fast_log
+from enco.system.compilation import njit
 
 __all__ = ["forward", "gradient", "jacobian", "losses", "mean_terms", "solve", "spread_terms"]
 

@@ -11,10 +11,6 @@ rows: with J [rows, weights] the derivatives of m, w = r exp(-s) and r each row'
 
 and for s the same with weight r / 2 and pull r ((y - m)^2 exp(-s) - 1) / 2, which is Fisher scoring. A step is taken
 if it lowers the penalised loss; else the damping grows.
-
-Kinks that lie badly stay where they are: such steps end in the nearest of many minima, and where noise is small, these
-lie thousands of nats apart. So once they have ended, the units whose kinks hardly matter start anew (`renewed`), with
-kinks where what is left unexplained has one, and the steps go on.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,16 +32,15 @@ MEAN_UNITS = 16
 SPREAD_UNITS = 8
 PENALTY = 0.1  # per squared weight, nats
 
-MOST_STEPS = 40
-LEAST_GAIN = 2.0  # nats over all rows; a step that gains less is the last
-PATIENCE = 3  # steps without a better held-out loss
+MOST_STEPS = 60  # of each part of the training
+LEAST_GAIN = 0.5  # nats over all rows; a step that gains less is the last
+PATIENCE = 6  # steps without a better held-out loss
 HOPELESS = 0.05  # share of the way to the goal that a step must make if the goal is far off
 DAMPING = (1.0, 1e-6)  # to begin with, and least
+WARM_DAMPING = 0.01  # where weights come from training
 TRIES = 6  # dampings tried for one step
-SMALL_NOISE = 0.1  # of the variable's own spread; where noise is larger, first minima are as good as any
-RENEWED_UNITS = 8
-KINKS_TRIED = 24  # for each of them
-ROWS_FOR_CURVATURE, ROWS_PER_WEIGHT = 1000, 5  # are enough, whichever is more
+FIRST_PART = 4  # the first steps take one row of so many
+ROWS_FOR_CURVATURE, ROWS_PER_WEIGHT = 1000, 15  # are enough, whichever is more
 ROWS_FOR_GAINS = 3000
 BLOCK = 1024  # rows whose derivatives fit into the cache
 
@@ -68,9 +63,9 @@ class Rows:
         """Return the rows with some of the inputs and the constant."""
         return Rows(np.ascontiguousarray(self.inputs[:, np.append(columns, self.inputs.shape[1] - 1)]), self.target)
 
-    def some(self, chosen: NDArray[np.bool_]) -> "Rows":
-        """Return some of the rows."""
-        return Rows(self.inputs[chosen], self.target[chosen])
+    def every(self, step: int) -> "Rows":
+        """Return every so many rows."""
+        return Rows(np.ascontiguousarray(self.inputs[::step]), np.ascontiguousarray(self.target[::step]))
 
 
 @dataclass(frozen=True)
@@ -159,41 +154,13 @@ class _Layer:
         """Return the layer for other inputs, of which `stand_in` [old inputs, new inputs] makes the old ones."""
         into, out, linear = self.parts
         weights = np.concatenate([(stand_in.T @ into).ravel(), out, stand_in.T @ linear])
-        return replace(self, weights=weights, damping=1e-2 * DAMPING[0])
+        return replace(self, weights=weights, damping=WARM_DAMPING)
 
-    def renewed(self, inputs: Block, weight: Block, left: Block, rng: np.random.Generator) -> "_Layer":
-        """Return the layer with other units in place of those whose kinks matter least; they have no say yet.
-
-        Parameters
-        ----------
-        inputs : float32 [rows, inputs]
-        weight : float32 [rows]
-        left : float32 [rows]
-            What the layer leaves unexplained.
-        rng : numpy.random.Generator
-            Draws kinks to choose from: in any direction, through a row.
-        """
-        into, out, linear = (part.copy() for part in self.parts)
-        x, w = inputs.astype(np.float64), weight.astype(np.float64)
-        hidden = x @ into
-        above, below = (np.sqrt(w @ np.maximum(sign * hidden, 0.0) ** 2) for sign in (1.0, -1.0))
-        weakest = np.argsort(np.abs(out) * np.minimum(above, below), kind="stable")[:RENEWED_UNITS]
-        # On the side of the kink where most rows are, a unit is a linear function.
-        slope = np.where(above > below, 1.0, float(kernels.SLOPE))
-        linear += into[:, weakest] @ (slope * out)[weakest]
-
-        kinks = rng.standard_normal((x.shape[1], len(weakest) * KINKS_TRIED))
-        kinks[:-1] /= np.sqrt(max(1, x.shape[1] - 1))
-        kinks[-1] = -np.einsum("rk,kr->r", x[rng.integers(len(x), size=kinks.shape[1]), :-1], kinks[:-1])
-        # Neither what the kinks add nor what is left should be what a linear function could say.
-        both = np.column_stack([np.maximum(x @ kinks, 0.0), left])
-        square = x.T @ (w[:, None] * x) + PENALTY * np.eye(x.shape[1])
-        both -= x @ np.linalg.solve(square, x.T @ (w[:, None] * both))
-        bent, left = both[:, :-1], both[:, -1]
-        fitting = np.abs(bent.T @ (w * left)) / np.sqrt(np.einsum("r,rk,rk->k", w, bent, bent) + 1e-9)
-        chosen = np.argmax(fitting.reshape(len(weakest), -1), axis=1) + KINKS_TRIED * np.arange(len(weakest))
-        into[:, weakest], out[weakest] = kinks[:, chosen], 0.0
-        return replace(self, weights=np.concatenate([into.ravel(), out, linear]), damping=1e-2 * DAMPING[0])
+    def constant(self, value: float) -> "_Layer":
+        """Return a layer whose hidden units have no say yet."""
+        into, out, linear = self.parts
+        linear = np.append(np.zeros(len(linear) - 1), value)
+        return replace(self, weights=np.concatenate([into.ravel(), np.zeros(len(out)), linear]))
 
 
 @dataclass(frozen=True)
@@ -205,6 +172,8 @@ class Regression:
     mean, spread : layers
     learned : float
         Loss of the rows it was trained on and of those held out, with the penalty, nats.
+    begun : bool
+        Whether the weights come from training.
 
     Examples
     --------
@@ -213,7 +182,7 @@ class Regression:
     >>> y = np.abs(x[:, 0]) + 0.01 * rng.normal(size=2000).astype(np.float32)
     >>> rows = Rows(np.hstack([x, np.ones_like(x)]), y)
     >>> train, held_out = Rows(rows.inputs[:1800], y[:1800]), Rows(rows.inputs[1800:], y[1800:])
-    >>> found = Regression.random(train, rng).fit(train, held_out, rng=rng)
+    >>> found = Regression.random(train, rng).fit(train, held_out)
     >>> round(float(np.std(y - found.mean(rows.inputs))), 3)
     0.01
     """
@@ -221,6 +190,7 @@ class Regression:
     mean: _Layer
     spread: _Layer
     learned: float = np.inf
+    begun: bool = False
 
     @classmethod
     def random(cls, train: Rows, rng: np.random.Generator) -> "Regression":
@@ -238,7 +208,7 @@ class Regression:
             What to put in place of each old input, the constant among them: an input that is still there, or a linear
             function of those that are.
         """
-        return Regression(self.mean.with_inputs(stand_in), self.spread.with_inputs(stand_in))
+        return Regression(self.mean.with_inputs(stand_in), self.spread.with_inputs(stand_in), begun=self.begun)
 
     def losses(self, rows: Rows) -> Floats:
         """-log p(y | x) of each row, nats, [rows]."""
@@ -276,7 +246,9 @@ class Regression:
             # What the old weights leave of it is positive but for rounding.
             np.fill_diagonal(own, (1.0 + 1e-9) * np.diag(own) + PENALTY)
             rise = new.T @ ahead - explained.T @ old_rise
-            gains.append(0.5 * float(rise @ cho_solve(cho_factor(own, check_finite=False), rise, check_finite=False)))
+            gain = 0.5 * float(rise @ cho_solve(cho_factor(own, check_finite=False), rise, check_finite=False))
+            # Rows that were not learned from gain less: half a nat for each weight in one place, and in the other.
+            gains.append(gain - new.shape[1])
         return np.array(gains)
 
     def fit(
@@ -284,43 +256,36 @@ class Regression:
         train: Rows,
         held_out: Rows,
         *,
-        rng: np.random.Generator,
         goal: tuple[float, float] | None = None,
         go_on: Callable[[], object] = lambda: None,
     ) -> "Regression":
-        """Train until rows held out are no longer explained better; where noise is small, renew units and train again.
+        """Train until rows held out are no longer explained better.
+
+        A regression that has not learned anything yet begins with its mean, as if noise were the same everywhere, on
+        some of the rows and then on all. A variance that adapts from the beginning excuses the rows that are fitted
+        badly, and the mean would never be put right there.
 
         Parameters
         ----------
         train, held_out : Rows
-        rng : numpy.random.Generator
-            For the renewal.
         goal : (float, float), optional
             A value of `learned` to compete with, and how far off is far. If it is far off and the way there slow,
             there is no point in going on.
         go_on : callable
             Called before every step; may raise.
         """
-        best = self._descended(train, held_out, goal, go_on)
-        noisy = np.median(best.spread(train.inputs)) > 2.0 * np.log(SMALL_NOISE)
-        hopeless = goal and best.learned - goal[0] > goal[1]
-        if noisy or hopeless:
-            return best
-        again = best.renewed(train, rng)._descended(train, held_out, goal, go_on)
-        return min(best, again, key=lambda regression: regression.learned)
-
-    def renewed(self, train: Rows, rng: np.random.Generator) -> "Regression":
-        """Start the units of the mean anew that matter least."""
-        every = max(1, len(train.target) // ROWS_FOR_GAINS)
-        x, y = (np.ascontiguousarray(each[::every]) for each in (train.inputs, train.target))
-        mean = self.mean(x)
-        weight, _ = kernels.mean_terms(y, mean, self.spread(x))
-        return replace(self, mean=self.mean.renewed(x, weight, y - mean, rng))
+        now = self
+        if not self.begun:
+            mean, level = self.mean, 0.0
+            for rows in (train.every(FIRST_PART), train):
+                mean, level = _least_squares(replace(mean, damping=DAMPING[0]), rows, go_on)
+            now = Regression(replace(mean, damping=WARM_DAMPING), self.spread.constant(level))
+        return now._descended(train, held_out, goal, go_on)
 
     def _descended(
         self, train: Rows, held_out: Rows, goal: tuple[float, float] | None, go_on: Callable[[], object]
     ) -> "Regression":
-        """Take steps to the nearest minimum."""
+        """Take steps of the mean and of the log-variance in turn."""
         x, y = train.inputs, train.target
         now, best, least, waited, before = self, self, np.inf, 0, np.inf
         mean, spread = self.mean(x), self.spread(x)
@@ -331,7 +296,7 @@ class Regression:
             weight, pull = kernels.spread_terms(y, mean, spread)
             spread_layer, spread = now.spread.step(x, spread, weight, pull, partial(_total, y, mean))
             after = _total(y, mean, spread) + mean_layer.penalty() + spread_layer.penalty()
-            now = Regression(mean_layer, spread_layer)
+            now = Regression(mean_layer, spread_layer, begun=True)
             unseen = float(now.losses(held_out).sum())
             now = replace(now, learned=after + unseen)
             waited += 1
@@ -343,6 +308,28 @@ class Regression:
                 break
             before = after
         return best
+
+
+def _least_squares(layer: _Layer, rows: Rows, go_on: Callable[[], object]) -> tuple[_Layer, float]:
+    """Fit the mean by least squares; return it and the log-variance of what is left."""
+    x, y = rows.inputs, rows.target
+    mean, before = layer(x), np.inf
+    level = _log_variance(y, mean)
+    for _ in range(MOST_STEPS):
+        go_on()
+        constant = np.full(len(y), level, np.float32)
+        weight, pull = kernels.mean_terms(y, mean, constant)
+        layer, mean = layer.step(x, mean, weight, pull, partial(_total, y, spread=constant))
+        level = _log_variance(y, mean)
+        after = 0.5 * len(y) * level + layer.penalty()
+        if before - after < LEAST_GAIN:
+            break
+        before = after
+    return layer, level
+
+
+def _log_variance(y: Block, mean: Block) -> float:
+    return float(np.log(np.mean((y - mean).astype(np.float64) ** 2) + 1e-12))
 
 
 def _total(y: Block, mean: Block, spread: Block) -> float:

@@ -52,6 +52,7 @@ def make_model(
             "held_out",
             "check_every",
             "patience",
+            "averaged",
             "centred",
         )
     }

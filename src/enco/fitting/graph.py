@@ -1,22 +1,14 @@
 """Graph fitting: move gamma and theta by what sampled graphs say about interventional data (Section 3.2)."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from enco.conditionals.base import ConditionalModel
-from enco.conditionals.fused import FusedConditionals
 from enco.confounders import scorable
 from enco.data import Regime
-from enco.estimators import ESTIMATORS, edge_cost, gamma_gradient, theta_gradient, toggled
-from enco.fitting.confounding import confounding
-from enco.fitting.counts import Counts
-from enco.fitting.moves import Move
-from enco.fitting.refine import refine
-from enco.fitting.regressions import Regressions
-from enco.fitting.reorder import reorder
-from enco.fitting.scoring import CrossFit
+from enco.gradients import ESTIMATORS, edge_cost, gamma_gradient, theta_gradient, toggled
 from enco.parameters import EdgeParameters
 from enco.settings import Settings
 
@@ -25,7 +17,6 @@ __all__ = ["GraphFitting"]
 Floats = NDArray[np.float64]
 
 RESTING_FROM = 5_000  # candidate pairs
-FEW_ROWS = 60  # that tell a direction: with fewer, all rows together may know better
 MOST_EVIDENCE_ROWS = 1024  # of one regime, in each look at the orientation evidence
 
 
@@ -73,7 +64,6 @@ class GraphFitting:
         # (i, j) and (j, i) stands for both.
         reverse = parameters.candidates.reverse
         self._distant = np.flatnonzero((telling == 0) & ((cause < effect) | (reverse < 0)) & ~oriented)
-        self.hardly_told = bool(((telling < FEW_ROWS) & ~oriented).any())
         self._rests = len(cause) >= RESTING_FROM
 
     def orient(self, *, existence: bool = False) -> None:
@@ -123,68 +113,14 @@ class GraphFitting:
         reverse = np.where(pairs.reverse >= 0, gain[pairs.reverse], 0.0)
         return gain - reverse
 
-    def refine(
-        self,
-        adjacency: NDArray[np.bool_],
-        doubt: Callable[[NDArray[np.bool_]], Floats],
-        counts: Callable[[], Counts] | None = None,
-        regressions: Callable[[], Regressions] | None = None,
-        confounded: NDArray[np.bool_] | None = None,
-        observational: Regime | None = None,
-        n_jobs: int = 1,
-        on_progress: Callable[[float], None] = lambda fraction: None,
-    ) -> tuple[NDArray[np.bool_], list[Move]]:
-        """Improve an acyclic graph [N, N] by moves that knowledge, and confounded pairs [P], allow.
-
-        With observational rows, directions that hardly any others tell are revised first; the engine must be fused.
-        """
-        closed = self._fixed if confounded is None else self._fixed | confounded
-        movable = ~closed & ~(self._oriented & (self.parameters.theta < 0))
-
-        def revise(evidence: float, tell: Callable[[float], None]) -> NDArray[np.bool_]:
-            assert isinstance(self.model, FusedConditionals)
-            assert observational is not None
-            return reorder(
-                self.model,
-                adjacency,
-                regimes=[observational, *self.regimes],
-                counts=None if counts is None else counts(),
-                likely=(self.parameters.gamma > 0) & (self.parameters.theta > 0),
-                movable=movable,
-                evidence=evidence,
-                settings=self.settings,
-                on_progress=tell,
-            )
-
-        return refine(
-            self.model,
-            adjacency,
-            regimes=self.regimes,
-            movable=movable,
-            forward=self.parameters.theta > 0,
-            reorder=None if observational is None else revise,
-            doubt=doubt,
-            counts=counts,
-            regressions=regressions,
-            settings=self.settings,
-            n_jobs=n_jobs,
-            on_progress=on_progress,
-        )
+    def movable(self) -> NDArray[np.bool_]:
+        """Pairs that background knowledge leaves open to a search, [P]."""
+        mask: NDArray[np.bool_] = ~self._fixed & ~(self._oriented & (self.parameters.theta < 0))
+        return mask
 
     def scorable(self) -> NDArray[np.bool_]:
         """Pairs of which can be said whether they are confounded, [P]."""
         return scorable(self.parameters.candidates, [regime.targets for regime in self.regimes], self._fixed)
-
-    def confounding(self, adjacency: NDArray[np.bool_], observational: Regime) -> tuple[Floats, NDArray[np.bool_]]:
-        """Score the pairs of a graph, and take edges between confounded ones out; see `enco.fitting.confounding`."""
-        return confounding(
-            CrossFit(self.model, self.regimes, self.settings),
-            adjacency,
-            observational=observational,
-            scorable=self.scorable(),
-            evidence=self.settings.edge_evidence,
-            threshold=self.settings.confounder_threshold,
-        )
 
     def second_look(self) -> None:
         """Give every rejected edge that the orientations allow another chance.

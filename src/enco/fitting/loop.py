@@ -13,10 +13,8 @@ Map of what is used here:
 =========================  =============================================================================
 `enco.parameters`          gamma, theta and their Adam states
 `enco.conditionals`        the networks: `fit`, `edge_effects`
-`enco.estimators`          edge effects to gradients: Eq. 3, Eq. 4, and their alternatives
+`enco.gradients`           edge effects to gradients: Eq. 3, Eq. 4, and their alternatives
 `enco.fitting.graph`       the graph-fitting stage
-`enco.fitting.refine`      single-edge improvements of the final, acyclic graph
-`enco.fitting.reorder`     before them, directions that no intervention tells
 `enco.knowledge`           what the user knows beforehand
 =========================  =============================================================================
 
@@ -28,27 +26,23 @@ import json
 import logging
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from enco._describe import constant_columns
 from enco.candidates import Candidates
 from enco.conditionals.base import FitReport
-from enco.conditionals.fused import FusedConditionals
+from enco.conditionals.heads import VariableHeads
 from enco.conditionals.torch import NetworkFactory
 from enco.confounders import SplitEdgeParameters, confounder_scores
-from enco.data import InterventionalData, Regime
+from enco.data import InterventionalData, Kind, Regime
+from enco.data.describe import constant_columns
+from enco.data.row_order import in_canonical_order
 from enco.errors import DataError
-from enco.fitting.counts import Counts
-from enco.fitting.doubt import doubt
 from enco.fitting.engines import make_model
 from enco.fitting.graph import GraphFitting
 from enco.fitting.memory import check_memory
-from enco.fitting.moves import Move
-from enco.fitting.regressions import Regressions
 from enco.knowledge import Knowledge
 from enco.parameters import EdgeParameters
 from enco.screening import Screening, rule_for, screen
@@ -79,7 +73,7 @@ class Progress:
 
     epoch: int
     max_epochs: int
-    stage: str  # "distributions", "orientations", "graph" or "refinement"
+    stage: str  # "distributions", "orientations", "graph" or "search"
     fraction: float  # of the stage
     last: EpochRecord | None
 
@@ -87,8 +81,8 @@ class Progress:
 class Discovery:
     """A fit in progress: parameters, networks, history, and the two stages.
 
-    Variables are handled in the order of their names, so that the result does not depend on the order of the columns;
-    `column` maps back.
+    Variables are handled in the order of their names, and rows in an order of their own, so that the result does not
+    depend on the order of either; `column` maps back.
 
     Parameters
     ----------
@@ -105,6 +99,8 @@ class Discovery:
 
     Attributes
     ----------
+    data : InterventionalData
+        The rows in that order.
     screening : Screening or None
         How the candidate pairs were chosen, if they were screened.
     """
@@ -121,6 +117,7 @@ class Discovery:
         candidates: NDArray[np.bool_] | None = None,
     ) -> None:
         _check(data)
+        self.data = data = in_canonical_order(data)
         self.settings = settings
         self.column = np.argsort(np.array(data.names, dtype=object), kind="stable")
         names = tuple(data.names[column] for column in self.column)
@@ -140,9 +137,9 @@ class Discovery:
             self.candidates, coasts=settings.gamma_coasts
         )
         fixed, oriented = constraints.apply(self.parameters)
-        self._data = data
-        self._n_jobs = n_jobs
-        self._gaussian = settings.density == "gaussian" and network is None
+        self.n_jobs = n_jobs
+        head = VariableHeads.of([Kind.CONTINUOUS], np.zeros(1, np.int64))[0]  # another one may have been registered
+        self.gaussian = settings.density == head.name == "gaussian" and network is None
         rank = np.argsort(self.column)
         regimes = [Regime(tuple(sorted(rank[list(r.targets)].tolist())), r.codes, r.reals) for r in data.interventional]
         regimes.sort(key=lambda regime: regime.targets)
@@ -169,15 +166,6 @@ class Discovery:
     def epoch(self) -> int:
         """Epochs completed."""
         return len(self.history)
-
-    @property
-    def searches_orders(self) -> bool:
-        """Whether the refinement begins with a search over orders (`enco.fitting.reorder`).
-
-        It needs directions that are hardly told, and the fused engine; confounders would mislead it.
-        """
-        fused = isinstance(self.model, FusedConditionals)
-        return fused and not self.settings.latent and self.graph_fitting.hardly_told
 
     def run(
         self,
@@ -208,47 +196,10 @@ class Discovery:
         finally:
             self.restore(state)
 
-    def refine(
-        self,
-        adjacency: NDArray[np.bool_],
-        confounded: NDArray[np.bool_] | None = None,
-        on_progress: Callable[[Progress], None] = lambda progress: None,
-    ) -> tuple[NDArray[np.bool_], list[Move]]:
-        """Improve an acyclic graph [N, N] by single moves until none helps; see `enco.fitting.refine`.
-
-        Pairs [P] that are said to be confounded stay as they are.
-        """
-        if not self.epoch:  # networks that have learned nothing have nothing to say
-            return adjacency, []
-        refined, moves = self.graph_fitting.refine(
-            adjacency,
-            lambda graph: doubt(self._data, graph, self.column, self.settings.sparsity),
-            cache(lambda: Counts.of(self._data, self.column)),  # for the order search, and again afterwards
-            self._regressions if self._gaussian else None,
-            confounded,
-            self._data.observational if self.searches_orders else None,
-            self._n_jobs,
-            lambda fraction: on_progress(self._progress("refinement", fraction)),
-        )
-        _log.info("refinement: %d edges before, %d after %d moves", adjacency.sum(), refined.sum(), len(moves))
-        return refined, moves
-
-    def _regressions(self) -> Regressions:
-        return Regressions(self._data, self.graph_fitting.regimes, self.column, self._n_jobs)
-
     def lc_scores(self) -> NDArray[np.float64]:
         """Return the paper's score of every pair by gamma_I and gamma_O, [P]; NaN where it cannot be."""
         assert isinstance(self.parameters, SplitEdgeParameters)
         return np.where(self.graph_fitting.scorable(), confounder_scores(self.parameters), np.nan)
-
-    def confounding(self, adjacency: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Score every pair [P] given a graph, and take edges between confounded pairs out of it.
-
-        By the tests of `enco.fitting.confounding`, which have networks of their own, or by lc without refinement.
-        """
-        if self.epoch and self.settings.refine_rounds:
-            return self.graph_fitting.confounding(adjacency, self._data.observational)
-        return self.lc_scores(), adjacency
 
     def settled(self) -> bool:
         """Whether hardly any decision has changed for some epochs and nearly all edge probabilities are near 0 or 1."""
@@ -282,7 +233,7 @@ class Discovery:
         return self.model.fit(
             self.parameters.edge_probability(),
             steps,
-            on_progress=lambda fraction: on_progress(self._progress("distributions", fraction)),
+            on_progress=lambda fraction: on_progress(self.progress("distributions", fraction)),
         )
 
     def _fit_graph(self, on_progress: Callable[[Progress], None]) -> None:
@@ -294,10 +245,10 @@ class Discovery:
         steps = 0 if orienting else steps
         for done in range(passes):
             self.graph_fitting.orient(existence=self.settings.latent and not orienting)
-            on_progress(self._progress("orientations", (done + 1) / passes))
+            on_progress(self.progress("orientations", (done + 1) / passes))
         for done, regime in enumerate(self.graph_fitting.sequence(steps)):
             step(regime)
-            on_progress(self._progress("graph", (done + 1) / steps))
+            on_progress(self.progress("graph", (done + 1) / steps))
 
     def _record(self, before: NDArray[np.bool_], report: FitReport) -> EpochRecord:
         after = self.decisions()
@@ -312,7 +263,8 @@ class Discovery:
             fit_steps=float(report.steps.mean()),
         )
 
-    def _progress(self, stage: str, fraction: float) -> Progress:
+    def progress(self, stage: str, fraction: float) -> Progress:
+        """Say where the fit stands."""
         last = self.history[-1] if self.history else None
         return Progress(self.epoch, self.settings.max_epochs, stage, fraction, last)
 

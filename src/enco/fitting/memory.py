@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from enco._memory import shortage
 from enco.candidates import Candidates
 from enco.data import InterventionalData
 from enco.errors import SettingsError
 from enco.settings import Settings
+from enco.system.process_memory import shortage
 
 __all__ = ["Need", "check_memory", "memory_needs", "needed_memory"]
 
 PROCESS_BYTES = 380_000_000  # interpreter, libraries, compiled kernels
-WEIGHT_COPIES = 7  # weights and two moments, the same again for the networks of the refinement, and a copy to save
+WEIGHT_COPIES = 7  # weights and two moments, the same again for the networks of the search, and a copy to save
 PAIR_BYTES = 400  # edge parameters, their moments, masks and effects
 OUTPUTS = {"gaussian": 2, "dsf": 48, "spline": 25}  # of the network of a continuous variable
 ARRAY_BYTES = 250  # of a small array, besides its content

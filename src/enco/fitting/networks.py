@@ -20,7 +20,7 @@ def write_networks(path: str | os.PathLike[str], model: ConditionalModel) -> Non
     Examples
     --------
     >>> import tempfile
-    >>> from enco._example import small_data
+    >>> from enco.result.example import small_data
     >>> from enco.fitting.loop import Discovery
     >>> from enco.settings import Settings
     >>> fit, other = (Discovery(small_data(), settings=Settings(), seed=seed) for seed in (0, 1))
@@ -39,7 +39,7 @@ def read_networks(path: str | os.PathLike[str], model: ConditionalModel) -> None
 
     Examples
     --------
-    >>> from enco._example import small_data
+    >>> from enco.result.example import small_data
     >>> from enco.fitting.loop import Discovery
     >>> from enco.settings import Settings
     >>> read_networks("nowhere.npz", Discovery(small_data(), settings=Settings()).model)

@@ -10,7 +10,7 @@ Legend: n variables, w weights, S a subset as bits, v and u variables, p and q p
 import numpy as np
 from numpy.typing import NDArray
 
-from enco._compile import njit
+from enco.system.compilation import njit
 
 __all__ = ["cycle_packing_bound", "exact_order", "greedy_extension", "insertion_search", "iterated_search"]
 

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
-from enco._compile import njit
+from enco.system.compilation import njit
 
 __all__ = ["MilpResult", "solve_order"]
 
 # HiGHS works to about 1e-7; weights are scaled to a largest one of 1 before they are compared.
-TOLERANCE = 1e-6
+MILP_TOLERANCE = 1e-6
 MAX_CUTS_PER_ROUND = 4000
 SOLVED = 0
 
@@ -49,9 +49,9 @@ def solve_order(w: NDArray[np.float64], *, time_limit: float) -> MilpResult:
     x = (weights > 0).astype(np.float64)
     integral = False
     while True:
-        violated = _violated_triangles(_matrix(x, n, rows, columns), TOLERANCE, MAX_CUTS_PER_ROUND)
+        violated = _violated_triangles(_matrix(x, n, rows, columns), MILP_TOLERANCE, MAX_CUTS_PER_ROUND)
         if len(violated) == 0:
-            if np.abs(x - np.round(x)).max() < TOLERANCE:
+            if np.abs(x - np.round(x)).max() < MILP_TOLERANCE:
                 return MilpResult(_order_of(np.round(x), n, rows, columns), bound * scale)
             integral = True  # every triangle holds and the point is still fractional: branch from here on
         triples = np.concatenate([triples, violated])
@@ -71,7 +71,7 @@ def solve_order(w: NDArray[np.float64], *, time_limit: float) -> MilpResult:
                 bound = min(bound, -float(solution.mip_dual_bound) - reference)
             return MilpResult(None, bound * scale)
         bound = min(bound, -float(solution.fun) - reference)
-        if bound <= reference + TOLERANCE:
+        if bound <= reference + MILP_TOLERANCE:
             return MilpResult(np.arange(n), bound * scale)
         x = solution.x
 

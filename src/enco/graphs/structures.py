@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from enco._memory import shortage
-from enco._units import in_short
 from enco.errors import SettingsError
 from enco.graphs.dag import MOST_VARIABLES, check_adjacency
+from enco.system.process_memory import shortage
+from enco.system.units import in_short
 
 __all__ = [
     "STRUCTURES",
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 
-_PAIR_BYTES = 16  # random numbers, and copies of the matrix
+_ENTRY_BYTES = 16  # random numbers, and copies of the matrix
 
 
 def _check_size(n: int) -> int:
@@ -39,7 +39,7 @@ def _check_size(n: int) -> int:
         raise SettingsError(f"a graph needs a whole number of variables, at least 1, but n is {n!r}")
     if n > MOST_VARIABLES:
         raise SettingsError(f"a graph can have {MOST_VARIABLES:,} variables, but n is {in_short(n)}")
-    lacking = shortage(_PAIR_BYTES * int(n) ** 2)
+    lacking = shortage(_ENTRY_BYTES * int(n) ** 2)
     if lacking is not None:
         raise SettingsError(f"a graph of {n:,} variables {lacking}: use fewer variables")
     return int(n)

@@ -25,17 +25,17 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from enco._memory import shortage
 from enco.errors import EncoError, FileFormatError
 from enco.io._paths import existing_file
+from enco.system.process_memory import shortage
 
-__all__ = ["LONGEST_TEXT", "Archive", "Member"]
+__all__ = ["LARGEST_RATIO", "LONGEST_TEXT", "Archive", "Member"]
 
 LONGEST_TEXT = 1 << 16
 """Characters of one entry of an array of texts, such as a name."""
 
 _BLOCK_BYTES = 1 << 23
-_LARGEST_RATIO = 1_100  # deflate cannot shrink anything by more than a factor of about 1,032
+LARGEST_RATIO = 1_100  # deflate cannot shrink anything by more than a factor of about 1,032
 _END_SIGNATURE = b"PK\x05\x06"
 _LONGEST_END = 22 + 65_535  # bytes of the end record with the longest comment
 _IN_ZIP64 = 0xFFFF  # the number of members stands in another record
@@ -241,7 +241,7 @@ class Archive:
             raise zipfile.BadZipFile("it is neither stored nor deflated")
         limit = entry.compress_size
         if entry.compress_type == zipfile.ZIP_DEFLATED:
-            limit = _LARGEST_RATIO * entry.compress_size + 1_024
+            limit = LARGEST_RATIO * entry.compress_size + 1_024
         if entry.compress_size > self._file_bytes or entry.file_size > limit:
             raise zipfile.BadZipFile(f"it claims {entry.file_size:,} bytes, more than the file can hold")
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from enco._checks import not_finite
-from enco._variables import MAX_LEVELS, Codes, Level, Variable
+from enco.data.checks import not_finite
+from enco.data.variables import MAX_LEVELS, Codes, Kind, Level, Variable
 from enco.errors import DataError, FileFormatError
 from enco.io._archive import Archive, Member
 from enco.io._encode import MAX_FLOAT_LEVELS
@@ -101,9 +101,9 @@ class BlockReader:
             raise DataError(f"{self._archive.path}: {self._first_missing.format(total=self._missing)}")
         largest = iter(self._largest.tolist())
         return [
-            Variable(name, "categorical", self._levels_of(column, next(largest)))
+            Variable(name, Kind.CATEGORICAL, self._levels_of(column, next(largest)))
             if self._categorical[column]
-            else Variable(name, "continuous")
+            else Variable(name, Kind.CONTINUOUS)
             for column, name in enumerate(self._names)
         ]
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from enco._checks import check_names
-from enco._variables import Codes, Kind, Level, Regime, Variable, code_dtype
 from enco.data import InterventionalData
+from enco.data.checks import check_names
+from enco.data.variables import AnyKind, Codes, Kind, Level, Regime, Variable, code_dtype
 from enco.errors import DataError
 from enco.io._encode import Cells, Locate, MissingCellsError, encode_column
 
@@ -23,7 +23,7 @@ def build(
     *,
     regime_of_row: NDArray[np.intp],
     target_sets: Sequence[tuple[int, ...]],
-    kinds: Mapping[str, Kind] | None = None,
+    kinds: Mapping[str, AnyKind] | None = None,
     levels: Mapping[str, Sequence[Level]] | None = None,
     locate: Locate = "row {}, counting from 0".format,
 ) -> InterventionalData:
@@ -68,8 +68,8 @@ def build(
         raise DataError(missing[0].message(locate, sum(problem.total for problem in missing)))
     dtype = code_dtype(max(variable.n_levels for variable in variables))
     order = np.argsort(regime_of_row, kind="stable")
-    codes = _block([v for v, u in zip(encoded, variables, strict=True) if u.levels is not None], order, dtype)
-    reals = _block([v for v, u in zip(encoded, variables, strict=True) if u.levels is None], order, np.float32)
+    codes = _block([v for v, u in zip(encoded, variables, strict=True) if u.kind.block == "codes"], order, dtype)
+    reals = _block([v for v, u in zip(encoded, variables, strict=True) if u.kind.block == "reals"], order, np.float32)
     ends = np.cumsum(np.bincount(regime_of_row, minlength=len(target_sets)))
     regimes = [
         Regime(targets, codes[start:end], reals[start:end])
@@ -80,7 +80,7 @@ def build(
 
 def check_overrides(
     names: Sequence[str],
-    kinds: Mapping[str, Kind] | None,
+    kinds: Mapping[str, AnyKind] | None,
     levels: Mapping[str, Sequence[Level]] | None = None,
 ) -> None:
     """Refuse overrides for columns that do not exist, unknown kinds, and levels of a continuous column.
@@ -96,9 +96,9 @@ def check_overrides(
                     f"{option} names the column {name!r}, which does not exist: columns start with {list(names[:5])}"
                 )
     for name, kind in (kinds or {}).items():
-        if kind not in ("categorical", "continuous"):
+        if kind not in tuple(Kind):
             raise DataError(f"kinds gives {name!r} the kind {kind!r}: use 'categorical' or 'continuous'")
-        if kind == "continuous" and name in (levels or {}):
+        if kind == Kind.CONTINUOUS and name in (levels or {}):
             raise DataError(f"column {name!r} is declared continuous but has levels: drop one of the two")
 
 

@@ -6,8 +6,8 @@ import os
 import shutil
 from pathlib import Path
 
-from enco._units import in_bytes
 from enco.errors import EncoError
+from enco.system.units import in_bytes
 
 __all__ = ["check_disk"]
 

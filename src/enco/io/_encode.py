@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from enco._checks import not_finite
-from enco._variables import MAX_LEVELS, Codes, Kind, Level, Variable, code_dtype
+from enco.data.checks import not_finite
+from enco.data.variables import MAX_LEVELS, AnyKind, Codes, Kind, Level, Variable, code_dtype
 from enco.errors import DataError
 
 __all__ = [
@@ -46,7 +46,7 @@ def encode_column(
     name: str,
     cells: Cells,
     *,
-    kind: Kind | None = None,
+    kind: AnyKind | None = None,
     levels: Sequence[Level] | None = None,
     locate: Locate = "row {}, counting from 0".format,
 ) -> tuple[Variable, Codes | NDArray[np.float32]]:
@@ -76,14 +76,14 @@ def encode_column(
     """
     column: Cells = cells if isinstance(cells, pd.Categorical) else _typed(name, cells, locate)
     if kind is None and levels is None and not isinstance(column, pd.Categorical) and column.dtype.kind == "f":
-        kind = "continuous"
-    if kind == "continuous":
-        return Variable(name, "continuous"), _reals(name, np.asarray(column), locate)
+        kind = Kind.CONTINUOUS
+    if kind == Kind.CONTINUOUS:
+        return Variable(name, Kind.CONTINUOUS), _reals(name, np.asarray(column), locate)
     which, found = _distinct(name, column, declared=kind is not None or levels is not None, locate=locate)
     if levels is not None:
-        which, found = _onto_levels(name, which, found, Variable(name, "categorical", tuple(levels)), locate)
+        which, found = _onto_levels(name, which, found, Variable(name, Kind.CATEGORICAL, tuple(levels)), locate)
     codes: Codes = which.astype(code_dtype(len(found)))  # type: ignore[assignment]
-    return Variable(name, "categorical", tuple(found)), codes
+    return Variable(name, Kind.CATEGORICAL, tuple(found)), codes
 
 
 def as_categorical(codes: NDArray[Any], levels: Sequence[Level]) -> pd.Categorical[Any]:

@@ -22,9 +22,9 @@ import h5py
 SPARE_BYTES = 1 << 29  # for the libraries, attributes, and one piece of an array
 PIECE = 4096  # rows of texts that are read together
 TEXT_BYTES = 64  # of a Python text, besides its characters
-LARGEST_RATIO = 1_032  # of deflate
+DEFLATE_RATIO = 1_032  # of deflate
 HARMLESS_BYTES = 1 << 28  # that one chunk may become
-FAMILIAR = {  # filters that inflate by no more than LARGEST_RATIO
+FAMILIAR = {  # filters that inflate by no more than DEFLATE_RATIO
     h5py.h5z.FILTER_DEFLATE,
     h5py.h5z.FILTER_SHUFFLE,
     h5py.h5z.FILTER_FLETCHER32,
@@ -147,7 +147,7 @@ def may_inflate(array: h5py.Dataset) -> bool:
         return True
     sizes = [0]
     array.id.chunk_iter(lambda chunk: sizes.append(chunk.size))
-    return max(sizes) * LARGEST_RATIO > HARMLESS_BYTES
+    return max(sizes) * DEFLATE_RATIO > HARMLESS_BYTES
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from enco._variables import Kind, Level, Variable
+from enco.data.variables import AnyKind, Kind, Level, Variable
 from enco.errors import DataError, FileFormatError
 
 __all__ = ["DEFAULT_SEPARATOR", "DEFAULT_TARGET", "Notation", "Record"]
@@ -99,11 +99,12 @@ class Record:
         )
 
     def kinds_and_levels(
-        self, asked: Mapping[str, Kind] | None
-    ) -> tuple[dict[str, Kind], dict[str, tuple[Level, ...]]]:
+        self, asked: Mapping[str, AnyKind] | None
+    ) -> tuple[dict[str, AnyKind], dict[str, tuple[Level, ...]]]:
         """Return the recorded kinds, overridden by those asked for, and the levels of what is categorical then."""
-        kinds = {variable.name: variable.kind for variable in self.variables} | dict(asked or {})
-        levels = {v.name: v.levels for v in self.variables if v.levels and kinds[v.name] == "categorical"}
+        kinds: dict[str, AnyKind] = {v.name: v.kind for v in self.variables}
+        kinds |= dict(asked or {})
+        levels = {v.name: v.levels for v in self.variables if v.levels and kinds[v.name] == Kind.CATEGORICAL}
         return kinds, levels
 
 

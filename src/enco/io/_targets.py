@@ -15,7 +15,7 @@ from enco.io._record import Notation
 __all__ = ["check_notation", "parse_targets", "resolve_targets", "target_labels"]
 
 _DEFAULT_CONTROL = ("", "control")
-_SHOWN = 5
+_SHOWN_NAMES = 5
 
 
 def parse_targets(
@@ -189,5 +189,5 @@ def _unknown_message(name: str, row: int, unknown: Sequence[str], notation: Nota
 
 
 def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:_SHOWN])
-    return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"
+    shown = ", ".join(repr(name) for name in names[:_SHOWN_NAMES])
+    return shown if len(names) <= _SHOWN_NAMES else f"{shown} and {len(names) - _SHOWN_NAMES} more"

@@ -21,11 +21,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from enco._checks import check_names
-from enco._memory import shortage
-from enco._variables import Kind, Variable
 from enco.data import InterventionalData
-from enco.errors import DataError, FileFormatError, MissingPackageError
+from enco.data.checks import check_names
+from enco.data.variables import AnyKind, Variable
+from enco.errors import DataError, FileFormatError
+from enco.io._archive import LARGEST_RATIO
 from enco.io._atomic import atomic_file
 from enco.io._build import build
 from enco.io._disk import check_disk
@@ -33,12 +33,13 @@ from enco.io._encode import Cells, as_categorical
 from enco.io._paths import existing_file, naming_file
 from enco.io._record import DEFAULT_SEPARATOR, DEFAULT_TARGET, Notation, Record
 from enco.io._targets import parse_targets, target_labels
+from enco.io.formats import missing_package
+from enco.system.process_memory import shortage
 
 __all__ = ["anndata_from_data", "data_from_anndata", "read_h5ad", "write_h5ad"]
 
 _KEY = "enco"
 _PROBE_SECONDS, _PROBE_BYTES_PER_SECOND = 15.0, 1e7  # far more than reading the texts of an intact file takes
-_LARGEST_RATIO = 1_100  # deflate cannot shrink anything by more than a factor of about 1,032
 _DENSE_BYTES = 8  # of a value of sparse data: in its column, and in the rows of all columns
 _SMALL_BYTES = 1 << 26  # an array may claim so much in any file
 
@@ -50,7 +51,7 @@ def data_from_anndata(
     control: str | Iterable[str] | None = None,
     separator: str = DEFAULT_SEPARATOR,
     layer: str | None = None,
-    kinds: Mapping[str, Kind] | None = None,
+    kinds: Mapping[str, AnyKind] | None = None,
 ) -> InterventionalData:
     """Build from an AnnData object; see `InterventionalData.from_anndata`.
 
@@ -114,15 +115,14 @@ def anndata_from_data(
     labels = target_labels([regime.targets for regime in data.regimes], data.names, notation)
     rows = [regime.n_rows for regime in data.regimes]
     matrix = np.empty((data.n_rows, data.n_variables), dtype=np.float32)
-    categorical = data.n_levels > 0
-    matrix[:, categorical] = np.concatenate([regime.codes for regime in data.regimes])
-    matrix[:, ~categorical] = np.concatenate([regime.reals for regime in data.regimes])
+    matrix[:, data.is_categorical] = np.concatenate([regime.codes for regime in data.regimes])
+    matrix[:, ~data.is_categorical] = np.concatenate([regime.reals for regime in data.regimes])
     which = np.repeat(np.arange(len(labels)), rows)
     obs = pd.DataFrame(
         {target: as_categorical(which, labels)},
         index=np.arange(data.n_rows).astype(str),
     )
-    var = pd.DataFrame({"kind": list(data.kinds)}, index=pd.Index(list(data.names), dtype=object))
+    var = pd.DataFrame({"kind": [kind.value for kind in data.kinds]}, index=pd.Index(list(data.names), dtype=object))
     record = Record(data.variables, notation, data.n_rows)
     return anndata.AnnData(matrix, obs, var, uns={_KEY: record.to_json()})
 
@@ -134,7 +134,7 @@ def read_h5ad(
     control: str | Iterable[str] | None = None,
     separator: str = DEFAULT_SEPARATOR,
     layer: str | None = None,
-    kinds: Mapping[str, Kind] | None = None,
+    kinds: Mapping[str, AnyKind] | None = None,
 ) -> InterventionalData:
     """Read an h5ad file; the arguments are those of `InterventionalData.from_anndata`.
 
@@ -190,7 +190,7 @@ def write_h5ad(
 def _check_sizes(source: Path) -> None:
     """Refuse a file that claims or takes more memory than it can hold or than there is, before it is read."""
     in_file = source.stat().st_size
-    most = max(_LARGEST_RATIO * in_file, _SMALL_BYTES)
+    most = max(LARGEST_RATIO * in_file, _SMALL_BYTES)
     report = _probe(source, in_file, most)
     for name, claimed in report["arrays"].items():
         if claimed > most:
@@ -262,5 +262,5 @@ def _anndata(purpose: str) -> Any:
             warnings.simplefilter("ignore")
             import anndata
     except ImportError as error:
-        raise MissingPackageError("anndata", "anndata", purpose) from error
+        raise missing_package(".h5ad", purpose) from error
     return anndata

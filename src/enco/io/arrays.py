@@ -9,14 +9,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from enco._checks import check_names
-from enco._variables import Kind, Level
 from enco.data import InterventionalData
+from enco.data.checks import check_names
+from enco.data.variables import AnyKind, Level
 from enco.errors import DataError
 from enco.io._build import build, default_names
 from enco.io._encode import Cells
 from enco.io._targets import resolve_targets
-from enco.io.frames import Table, is_frame, open_frame
+from enco.io.frames import OpenTable, is_frame, open_frame
 
 __all__ = ["data_from_environments", "data_from_mask"]
 
@@ -35,7 +35,7 @@ def data_from_environments(
     targets: Sequence[Any],
     *,
     names: Sequence[str] | None = None,
-    kinds: Mapping[str, Kind] | None = None,
+    kinds: Mapping[str, AnyKind] | None = None,
     levels: Mapping[str, Sequence[Level]] | None = None,
 ) -> InterventionalData:
     """Build from one array or data frame per environment; see `InterventionalData.from_environments`.
@@ -79,7 +79,7 @@ def data_from_mask(
     mask: ArrayLike,
     *,
     names: Sequence[str] | None = None,
-    kinds: Mapping[str, Kind] | None = None,
+    kinds: Mapping[str, AnyKind] | None = None,
     levels: Mapping[str, Sequence[Level]] | None = None,
 ) -> InterventionalData:
     """Build from a table and a mask of intervened cells; see `InterventionalData.from_mask`.
@@ -106,7 +106,7 @@ def data_from_mask(
     )
 
 
-def _table(x: Any, names: Sequence[str] | None, what: str) -> Table:
+def _table(x: Any, names: Sequence[str] | None, what: str) -> OpenTable:
     if is_frame(x):
         if names is not None:
             raise DataError(f"{what} is a data frame with names of its own: leave names= out")
@@ -120,10 +120,10 @@ def _table(x: Any, names: Sequence[str] | None, what: str) -> Table:
     if len(found) != array.shape[1]:
         raise DataError(f"{what} has {array.shape[1]} columns but there are {len(found)} names: give one per column")
     check_names(found)
-    return Table(found, array.shape[0], lambda position: array[:, position])
+    return OpenTable(found, array.shape[0], lambda position: array[:, position])
 
 
-def _same_columns(tables: Sequence[Table]) -> list[Table]:
+def _same_columns(tables: Sequence[OpenTable]) -> list[OpenTable]:
     """Match the columns of all tables by name; refuse tables that have others."""
     names = tables[0].names
     matched = []
@@ -139,7 +139,7 @@ def _same_columns(tables: Sequence[Table]) -> list[Table]:
     return matched
 
 
-def _joined_columns(tables: Sequence[Table], kinds: Mapping[str, Kind]) -> Iterator[Cells]:
+def _joined_columns(tables: Sequence[OpenTable], kinds: Mapping[str, AnyKind]) -> Iterator[Cells]:
     for position, name in enumerate(tables[0].names):
         parts = [table.cells(position) for table in tables]
         if all(isinstance(part, pd.Categorical) for part in parts):
@@ -161,7 +161,7 @@ def _joined_columns(tables: Sequence[Table], kinds: Mapping[str, Kind]) -> Itera
         yield np.concatenate(arrays)
 
 
-def _mask(mask: ArrayLike, table: Table) -> NDArray[np.bool_]:
+def _mask(mask: ArrayLike, table: OpenTable) -> NDArray[np.bool_]:
     if is_frame(mask):
         frame = open_frame(mask)
         check_names(frame.names)

@@ -18,10 +18,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from enco._checks import check_names
-from enco._memory import shortage
-from enco._variables import Kind, Level, Variable
 from enco.data import InterventionalData
+from enco.data.checks import check_names
+from enco.data.variables import AnyKind, Level, Variable
 from enco.errors import DataError, EncoError, FileFormatError
 from enco.io._atomic import atomic_file
 from enco.io._disk import check_disk
@@ -29,10 +28,11 @@ from enco.io._encode import as_categorical
 from enco.io._paths import existing_file, naming_file
 from enco.io._record import DEFAULT_SEPARATOR, DEFAULT_TARGET, Notation, Record
 from enco.io.frames import data_from_frame, frame_from_data
+from enco.system.process_memory import shortage
 
 __all__ = ["read_csv", "write_csv"]
 
-_MARK = b"#enco:"
+_RECORD_MARK = b"#enco:"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _NUMBER_BYTES = 70  # of a number that has become a text
 _LONGEST_LINE = 1 << 20  # that is looked at
@@ -45,7 +45,7 @@ def read_csv(
     *,
     control: str | Iterable[str] | None = None,
     separator: str = DEFAULT_SEPARATOR,
-    kinds: Mapping[str, Kind] | None = None,
+    kinds: Mapping[str, AnyKind] | None = None,
     delimiter: str = ",",
 ) -> InterventionalData:
     r"""Read a CSV file with a header line.
@@ -122,17 +122,17 @@ def write_csv(
     _check_room(data, path)
     frame = frame_from_data(data, target, control=control, separator=separator)
     for variable in data.variables:
-        if variable.levels is None:
+        if variable.is_continuous:
             frame[variable.name] = _decimals(frame[variable.name].to_numpy())
     record = Record(data.variables, Notation(target, (control,), separator), data.n_rows)
     with atomic_file(path, overwrite=overwrite) as temporary, temporary.open("wb") as file:
-        file.write(_MARK + b" " + record.to_json().encode() + b"\n")
+        file.write(_RECORD_MARK + b" " + record.to_json().encode() + b"\n")
         frame.to_csv(file, index=False, lineterminator=_line_end(data, target, control), encoding="utf-8")
 
 
 def _check_room(data: InterventionalData, path: str | os.PathLike[str]) -> None:
     """Refuse a table for which there is no room on disk, or in memory, where all its numbers become texts first."""
-    continuous = sum(variable.levels is None for variable in data.variables)
+    continuous = int(data.is_continuous.sum())
     lacking = shortage(_NUMBER_BYTES * continuous * data.n_rows)
     if lacking is not None:
         raise EncoError(f"cannot write {path}: {data.n_rows:,} rows of text {lacking}: write an .npz or .parquet file")
@@ -169,11 +169,11 @@ def _read_record(file: IO[bytes], source: Path) -> Record | None:
         raise FileFormatError(f"{source}: this is not a text file; pass a CSV file, or give the file its right suffix")
     skipped = len(_BYTE_ORDER_MARK) if head.startswith(_BYTE_ORDER_MARK) else 0
     file.seek(skipped)
-    if not head[skipped:].startswith(_MARK):
+    if not head[skipped:].startswith(_RECORD_MARK):
         return None
     line = file.readline()
     try:
-        return Record.from_json(line[len(_MARK) :].decode("utf-8"), str(source))
+        return Record.from_json(line[len(_RECORD_MARK) :].decode("utf-8"), str(source))
     except UnicodeDecodeError:
         raise FileFormatError(f"{source}: the first line is not UTF-8 text; write the file again") from None
 
@@ -255,7 +255,7 @@ def _parse_recorded(
     complete = file.read(1) == b"\n"
     file.seek(start)
     # Levels are read as text: one may look like a number or like a missing value, and must stay what it is.
-    types = {variable.name: np.float64 if variable.levels is None else str for variable in record.variables}
+    types = {variable.name: np.float64 if variable.is_continuous else str for variable in record.variables}
     options = {"header": 0, "names": list(names), "index_col": False, "na_filter": False}
     try:
         frame = _parse(file, source, delimiter, dtype=defaultdict(lambda: str, types), **options)
@@ -270,7 +270,7 @@ def _parse_recorded(
             f"records {record.rows:,}; copy it again, or remove its first line to read a changed table"
         )
     for variable in record.variables:
-        if variable.levels is not None:
+        if variable.is_categorical:
             frame[variable.name] = _levels_from_text(frame[variable.name], variable, source)
     return frame
 

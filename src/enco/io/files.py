@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from enco._variables import Kind
 from enco.data import InterventionalData
+from enco.data.variables import AnyKind
 from enco.errors import FileFormatError
-from enco.io.anndata import read_h5ad, write_h5ad
-from enco.io.csv import read_csv, write_csv
-from enco.io.npz import read_npz, write_npz
-from enco.io.parquet import read_parquet, write_parquet
+from enco.io.formats import find_format, suffixes_in_words
 
 __all__ = ["read_data", "write_data"]
 
 _log = logging.getLogger(__name__)
-_SUFFIXES = ".npz, .csv, .parquet or .h5ad"
 
 
 def read_data(
@@ -27,10 +23,10 @@ def read_data(
     *,
     control: str | Iterable[str] | None = None,
     separator: str = "+",
-    kinds: Mapping[str, Kind] | None = None,
+    kinds: Mapping[str, AnyKind] | None = None,
     memory_map: bool | None = None,
 ) -> InterventionalData:
-    """Read a data set from a .npz, .csv, .parquet or .h5ad file.
+    """Read a data set from a file of any format in `enco.io.formats`, such as .npz or .csv.
 
     Parameters
     ----------
@@ -51,24 +47,18 @@ def read_data(
     ...     read_data(f"{folder}/a.npz").kinds
     ('continuous', 'continuous')
     """
-    suffix = Path(path).suffix.lower()
-    table: dict[str, Callable[..., InterventionalData]] = {
-        ".csv": read_csv,
-        ".parquet": read_parquet,
-        ".h5ad": read_h5ad,
-    }
-    if suffix == ".npz":
-        data = read_npz(path, kinds=kinds, memory_map=memory_map)
-    elif suffix in table:
-        data = table[suffix](path, target, control=control, separator=separator, kinds=kinds)
-    else:
-        raise FileFormatError(f"{path}: cannot read data from a {suffix or 'nameless'!r} file; use {_SUFFIXES}")
+    form = find_format(path, "reader")
+    if form is None:
+        suffix, suffixes = _suffix(path), suffixes_in_words("reader")
+        raise FileFormatError(f"{path}: cannot read data from a {suffix!r} file; use {suffixes}")
+    asked = {"target": target, "control": control, "separator": separator, "kinds": kinds, "memory_map": memory_map}
+    data = form.read(path, **{name: asked[name] for name in form.options})
     _log.info("read %s: %r", path, data)
     return data
 
 
 def write_data(data: InterventionalData, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-    """Write a data set as .npz, .csv, .parquet or .h5ad, atomically.
+    """Write a data set in any format of `enco.io.formats`, such as .npz or .csv, atomically.
 
     Examples
     --------
@@ -79,13 +69,12 @@ def write_data(data: InterventionalData, path: str | os.PathLike[str], *, overwr
     ...     read_data(f"{folder}/a.parquet") == data
     True
     """
-    suffix = Path(path).suffix.lower()
-    writers: dict[str, Callable[..., None]] = {
-        ".npz": write_npz,
-        ".csv": write_csv,
-        ".parquet": write_parquet,
-        ".h5ad": write_h5ad,
-    }
-    if suffix not in writers:
-        raise FileFormatError(f"{path}: cannot write data to a {suffix or 'nameless'!r} file; use {_SUFFIXES}")
-    writers[suffix](data, path, overwrite=overwrite)
+    form = find_format(path, "writer")
+    if form is None:
+        suffix, suffixes = _suffix(path), suffixes_in_words("writer")
+        raise FileFormatError(f"{path}: cannot write data to a {suffix!r} file; use {suffixes}")
+    form.write(data, path, overwrite=overwrite)
+
+
+def _suffix(path: str | os.PathLike[str]) -> str:
+    return Path(path).suffix.lower() or "nameless"

@@ -11,33 +11,33 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from enco._checks import check_names
-from enco._variables import Kind, Level
 from enco.data import InterventionalData
+from enco.data.checks import check_names
+from enco.data.variables import AnyKind, Level
 from enco.errors import DataError
 from enco.io._build import build
 from enco.io._encode import Cells, as_categorical
 from enco.io._record import DEFAULT_SEPARATOR, DEFAULT_TARGET, Notation
 from enco.io._targets import parse_targets, target_labels
 
-__all__ = ["Table", "data_from_frame", "frame_from_data", "is_frame", "open_frame"]
+__all__ = ["OpenTable", "data_from_frame", "frame_from_data", "is_frame", "open_frame"]
 
 
 @dataclass(frozen=True)
-class Table:
+class OpenTable:
     """A table of any origin: names, the number of rows, and its columns on demand."""
 
     names: Sequence[str]
     n_rows: int
     cells: Callable[[int], Any]
 
-    def reordered(self, names: Sequence[str]) -> Table:
+    def reordered(self, names: Sequence[str]) -> OpenTable:
         """Return the same table with its columns in the order of `names`."""
         positions = {name: position for position, name in enumerate(self.names)}
         missing = [name for name in names if name not in positions]
         if missing:
             raise DataError(f"a table lacks the columns {missing[:5]}: it needs {list(names[:5])} and so on")
-        return Table(names, self.n_rows, lambda position: self.cells(positions[names[position]]))
+        return OpenTable(names, self.n_rows, lambda position: self.cells(positions[names[position]]))
 
 
 def is_frame(value: Any) -> bool:
@@ -54,8 +54,8 @@ def is_frame(value: Any) -> bool:
         return True
 
 
-def open_frame(frame: Any) -> Table:
-    """Wrap any data frame as a `Table`.
+def open_frame(frame: Any) -> OpenTable:
+    """Wrap any data frame as an `OpenTable`.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def open_frame(frame: Any) -> Table:
     """
     if isinstance(frame, pd.DataFrame):  # narwhals insists on distinct text names; our message comes first
         titles = [str(name) for name in frame.columns]
-        return Table(titles, len(frame), lambda position: _cells(frame.iloc[:, position], titles[position]))
+        return OpenTable(titles, len(frame), lambda position: _cells(frame.iloc[:, position], titles[position]))
     try:
         wrapped = nw.from_native(frame)
         table = wrapped.collect() if isinstance(wrapped, nw.LazyFrame) else wrapped
@@ -75,7 +75,7 @@ def open_frame(frame: Any) -> Table:
             f"cannot read a {type(frame).__name__} as a data frame: pass pandas, polars or pyarrow"
         ) from None
     names = list(table.columns)
-    return Table(
+    return OpenTable(
         names, len(table), lambda position: _cells(table.get_column(names[position]).to_native(), names[position])
     )
 
@@ -86,7 +86,7 @@ def data_from_frame(
     *,
     control: str | Iterable[str] | None = None,
     separator: str = DEFAULT_SEPARATOR,
-    kinds: Mapping[str, Kind] | None = None,
+    kinds: Mapping[str, AnyKind] | None = None,
     levels: Mapping[str, Sequence[Level]] | None = None,
 ) -> InterventionalData:
     """Build from a table with a target column; see `InterventionalData.from_frame`.

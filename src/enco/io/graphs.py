@@ -27,8 +27,9 @@ from enco.graphs.dag import MOST_VARIABLES
 from enco.io._archive import Archive
 from enco.io._cells import from_plain_text
 from enco.io._paths import existing_file
+from enco.io.formats import find_format, suffixes_in_words
 
-__all__ = ["read_graph"]
+__all__ = ["graph_from_csv", "graph_from_json", "graph_from_npz", "read_graph"]
 
 
 def read_graph(
@@ -59,10 +60,11 @@ def read_graph(
     (('A', 'B', 'C'), [[0, 1, 0], [0, 0, 1], [0, 0, 0]])
     """
     source = existing_file(path)
-    readers = {".npz": _from_npz, ".json": _from_json, ".csv": _from_csv}
-    if source.suffix.lower() not in readers:
-        raise FileFormatError(f"{source}: cannot read a graph from a {source.suffix!r} file; use .npz, .json or .csv")
-    found, matrix, complete = readers[source.suffix.lower()](source)
+    form = find_format(source, "graph_reader")
+    if form is None:
+        suffixes = suffixes_in_words("graph_reader")
+        raise FileFormatError(f"{source}: cannot read a graph from a {source.suffix!r} file; use {suffixes}")
+    found, matrix, complete = form.read_graph(source)
     adjacency = _checked(source, found, matrix)
     if names is None or found is None:
         if names is not None and len(names) != len(adjacency):
@@ -74,7 +76,8 @@ def read_graph(
 _Found = tuple[list[str] | None, NDArray[Any], bool]  # names, matrix, whether all variables are listed
 
 
-def _from_npz(source: Path) -> _Found:
+def graph_from_npz(source: Path) -> _Found:
+    """Read a graph from the key ``adj_matrix`` of an npz file."""
     with Archive(source) as archive:
         shape = archive.member("adj_matrix").shape
         _check_shape(source, shape)
@@ -90,7 +93,8 @@ def _from_npz(source: Path) -> _Found:
         return names, archive.array("adj_matrix"), True
 
 
-def _from_json(source: Path) -> _Found:
+def graph_from_json(source: Path) -> _Found:
+    """Read a graph from a JSON object."""
     try:
         content = json.loads(source.read_text(encoding="utf-8"))
         names = [str(name) for name in content["variables"]]
@@ -103,7 +107,8 @@ def _from_json(source: Path) -> _Found:
     return names, matrix, True
 
 
-def _from_csv(source: Path) -> _Found:
+def graph_from_csv(source: Path) -> _Found:
+    """Read a graph from a CSV file, a matrix or a list of edges."""
     try:
         with source.open(newline="", encoding="utf-8-sig") as file:
             rows = [[from_plain_text(cell) for cell in row] for row in csv.reader(file, strict=True) if row]

@@ -39,10 +39,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from enco._checks import check_names
-from enco._memory import shortage
-from enco._variables import MAX_LEVELS, Kind, Level, Regime, Variable
 from enco.data import InterventionalData
+from enco.data.checks import check_names
+from enco.data.variables import MAX_LEVELS, AnyKind, Kind, Level, Regime, Variable
 from enco.errors import DataError, FileFormatError
 from enco.io._archive import Archive, Member
 from enco.io._blocks import BlockReader
@@ -50,6 +49,7 @@ from enco.io._build import check_overrides, default_names
 from enco.io._paths import naming_file
 from enco.io._targets import resolve_targets
 from enco.io.stream import NpzStream
+from enco.system.process_memory import shortage
 
 __all__ = ["MAP_ABOVE_BYTES", "read_npz", "write_npz"]
 
@@ -63,7 +63,7 @@ _LEVEL_CHARACTERS = 100  # of a level in the text that lists them, more than any
 def read_npz(
     path: str | os.PathLike[str],
     *,
-    kinds: Mapping[str, Kind] | None = None,
+    kinds: Mapping[str, AnyKind] | None = None,
     memory_map: bool | None = None,
 ) -> InterventionalData:
     """Read an npz file.
@@ -266,24 +266,24 @@ def _target_sets(archive: Archive, names: list[str], regimes: int) -> list[tuple
     ]
 
 
-def _categorical(archive: Archive, layout: _Layout, kinds: Mapping[str, Kind]) -> NDArray[np.bool_]:
+def _categorical(archive: Archive, layout: _Layout, kinds: Mapping[str, AnyKind]) -> NDArray[np.bool_]:
     count = len(layout.names)
     found = np.full(count, layout.observed.dtype.kind != "f")
     if "kinds" in archive:
         member = archive.member("kinds")
         fine = member.dtype.kind == "U" and member.shape == (count,)
         recorded = archive.array("kinds") if fine else np.empty(0)
-        if not fine or not np.isin(recorded, ("categorical", "continuous")).all():
+        if not fine or not np.isin(recorded, [kind.value for kind in Kind]).all():
             raise FileFormatError(
                 f"{archive.path}: kinds must say 'categorical' or 'continuous' for each of the {count} columns"
             )
-        found = recorded == "categorical"
+        found = recorded == Kind.CATEGORICAL.value
     for name, kind in kinds.items():
-        found[layout.names.index(name)] = kind == "categorical"
+        found[layout.names.index(name)] = kind == Kind.CATEGORICAL
     return found
 
 
-def _levels(archive: Archive, layout: _Layout, kinds: Mapping[str, Kind]) -> list[tuple[Level, ...] | None]:
+def _levels(archive: Archive, layout: _Layout, kinds: Mapping[str, AnyKind]) -> list[tuple[Level, ...] | None]:
     """Return the levels of each column as far as the file says."""
     names = layout.names
     if "levels" not in archive:
@@ -303,12 +303,12 @@ def _levels(archive: Archive, layout: _Layout, kinds: Mapping[str, Kind]) -> lis
         ) from error
     for name, kind in kinds.items():
         recorded = levels[names.index(name)]
-        if kind == "continuous" and recorded is not None and recorded != tuple(range(len(recorded))):
+        if kind == Kind.CONTINUOUS and recorded is not None and recorded != tuple(range(len(recorded))):
             raise DataError(
                 f"{archive.path}: the column {name!r} has recorded levels {list(recorded[:5])}, which are "
                 "not its numbers; read it as categorical"
             )
     return [
-        Variable(name, "categorical", entry).levels if entry is not None else None
+        Variable(name, Kind.CATEGORICAL, entry).levels if entry is not None else None
         for name, entry in zip(names, levels, strict=True)
     ]

@@ -13,14 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from enco._memory import shortage
-from enco._variables import Kind
 from enco.data import InterventionalData
-from enco.errors import FileFormatError, MissingPackageError
+from enco.data.variables import AnyKind
+from enco.errors import FileFormatError
 from enco.io._atomic import atomic_file
 from enco.io._paths import existing_file, naming_file
 from enco.io._record import DEFAULT_SEPARATOR, DEFAULT_TARGET, Notation, Record
+from enco.io.formats import missing_package
 from enco.io.frames import data_from_frame, frame_from_data
+from enco.system.process_memory import shortage
 
 __all__ = ["read_parquet", "write_parquet"]
 
@@ -34,7 +35,7 @@ def read_parquet(
     *,
     control: str | Iterable[str] | None = None,
     separator: str = DEFAULT_SEPARATOR,
-    kinds: Mapping[str, Kind] | None = None,
+    kinds: Mapping[str, AnyKind] | None = None,
 ) -> InterventionalData:
     """Read a Parquet file.
 
@@ -104,7 +105,7 @@ def write_parquet(
     arrow, parquet = _pyarrow("writing Parquet files")
     frame = frame_from_data(data, target, control=control, separator=separator)
     columns = [
-        arrow.array(frame[name].to_numpy() if variable.levels is None else np.asarray(frame[name]))
+        arrow.array(frame[name].to_numpy() if variable.is_continuous else np.asarray(frame[name]))
         for name, variable in zip(data.names, data.variables, strict=True)
     ]
     columns.append(arrow.array(frame[target].tolist(), type=arrow.string()))
@@ -144,5 +145,5 @@ def _pyarrow(purpose: str) -> tuple[Any, Any]:
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
-        raise MissingPackageError("pyarrow", "parquet", purpose) from error
+        raise missing_package(".parquet", purpose) from error
     return pyarrow, pyarrow.parquet

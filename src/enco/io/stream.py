@@ -13,12 +13,12 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from enco._checks import check_variables
-from enco._units import in_short
-from enco._variables import Regime, Variable, code_dtype, regime_label
+from enco.data.checks import check_variables
+from enco.data.variables import Regime, Variable, code_dtype, regime_label
 from enco.errors import DataError
 from enco.io._atomic import AtomicFile, naming_output
 from enco.io._disk import check_disk
+from enco.system.units import in_short
 
 __all__ = ["NpzStream"]
 
@@ -87,7 +87,7 @@ class NpzStream:
         for count, found in zip(self._rows, self._targets, strict=True):
             if count < 1:
                 raise DataError(f"the regime {regime_label(variables, found)} is to have {count} rows: give 1 or more")
-        self._categorical = np.array([variable.levels is not None for variable in variables])
+        self._categorical = np.array([variable.is_categorical for variable in variables])
         mixed = 0 < self._categorical.sum() < len(variables)
         codes = code_dtype(max(variable.n_levels for variable in variables))
         self._dtype: np.dtype[Any] = np.dtype(codes if self._categorical.all() else np.float32)
@@ -204,7 +204,7 @@ class NpzStream:
     def _small_arrays(self, adjacency: ArrayLike | None, extra: Mapping[str, ArrayLike]) -> dict[str, NDArray[Any]]:
         arrays: dict[str, NDArray[Any]] = {
             "names": np.array([variable.name for variable in self._variables]),
-            "kinds": np.array([variable.kind for variable in self._variables]),
+            "kinds": np.array([variable.kind.value for variable in self._variables]),
             "levels": np.array(json.dumps([variable.levels for variable in self._variables], ensure_ascii=False)),
         }
         sets, rows = self._targets[1:], self._rows[1:]

@@ -87,7 +87,7 @@ def draw(
     --------
     >>> import matplotlib
     >>> matplotlib.use("Agg")
-    >>> from enco._example import small_result
+    >>> from enco.result.example import small_result
     >>> draw(small_result(), "existence").get_xlabel()
     'effect'
     >>> draw(small_result(), "interventions")

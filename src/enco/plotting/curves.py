@@ -37,7 +37,7 @@ def draw_learning_curves(result: Result, truth: ArrayLike | None = None, ax: Axe
     --------
     >>> import matplotlib
     >>> matplotlib.use("Agg")
-    >>> from enco._example import small_result
+    >>> from enco.result.example import small_result
     >>> [line.get_label() for line in draw_learning_curves(small_result()).lines]
     ['edges', 'undecided pairs']
     """
@@ -97,7 +97,7 @@ def draw_precision_recall(result: Result, truth: ArrayLike, ax: Axes | None = No
     --------
     >>> import matplotlib
     >>> matplotlib.use("Agg")
-    >>> from enco._example import small_result
+    >>> from enco.result.example import small_result
     >>> result = small_result()
     >>> ax = draw_precision_recall(result, result.adjacency)
     >>> [line.get_label() for line in ax.lines]

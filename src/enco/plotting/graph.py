@@ -13,13 +13,13 @@ from matplotlib.path import Path
 from numpy.typing import ArrayLike
 
 from enco.graphs.dag import check_truth
-from enco.graphs.layout import layered_layout
+from enco.graphs.layered_layout import layered_layout
 from enco.result import Result
 
 __all__ = ["draw_graph"]
 
 # Okabe and Ito's colours, which everybody can tell apart; line styles say the same once more.
-_STYLES: dict[str, dict[str, Any]] = {
+_EDGE_STYLES: dict[str, dict[str, Any]] = {
     "found": {"color": "#404040", "linestyle": "-", "zorder": 1},
     "missed": {"color": "#0072B2", "linestyle": ":", "zorder": 2},
     "false": {"color": "#D55E00", "linestyle": "--", "zorder": 3},
@@ -54,11 +54,13 @@ def draw_graph(result: Result, truth: ArrayLike | None = None, ax: Axes | None =
     >>> from enco.data import InterventionalData
     >>> from enco.fitting.loop import Discovery
     >>> from enco.knowledge import Knowledge
+    >>> from enco.discover import conclude
+    >>> from enco.fitting.loop import Discovery
     >>> from enco.settings import Settings
     >>> x = np.array([[0, 0], [1, 1], [0, 1], [1, 0]])
     >>> data = InterventionalData.from_environments([x, x], [None, "X1"])
     >>> fit = Discovery(data, settings=Settings(), knowledge=Knowledge(required=[("X1", "X2")]))
-    >>> result = Result.from_discovery(fit, data, seconds=0.0, seed=0)
+    >>> result = conclude(fit, data, seconds=0.0, seed=0)
     >>> [label.get_text() for label in draw_graph(result).texts]
     ['X1', 'X2']
     """
@@ -79,7 +81,7 @@ def draw_graph(result: Result, truth: ArrayLike | None = None, ax: Axes | None =
             next_row = layout.y[effect] - layout.y[cause] == 1.0
             # Missed edges had no say in the layout, and may point anywhere.
             line = _Through(ax, bends) if kind != "missed" and (bends or next_row) else _ARC
-            ax.add_patch(_arrow(places[cause], places[effect], line, _STYLES[kind]))
+            ax.add_patch(_arrow(places[cause], places[effect], line, _EDGE_STYLES[kind]))
     position = dict(zip(result.variables, places, strict=True))
     for one, other, _ in result.confounders:
         ax.add_patch(_arrow(position[one], position[other], _ARC, _CONFOUNDED, heads="<|-|>"))
@@ -95,7 +97,7 @@ def draw_graph(result: Result, truth: ArrayLike | None = None, ax: Axes | None =
                 linestyle=style["linestyle"],
                 label=f"{_LABELS[kind]} ({edges[kind].sum()})",
             )
-            for kind, style in _STYLES.items()
+            for kind, style in _EDGE_STYLES.items()
         ]
         ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=3, frameon=False)
     ax.set_axis_off()

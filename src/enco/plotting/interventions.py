@@ -38,7 +38,7 @@ def draw_interventions(result: Result, data: InterventionalData, ax: Axes | None
     --------
     >>> import matplotlib
     >>> matplotlib.use("Agg")
-    >>> from enco._example import small_data, small_result
+    >>> from enco.result.example import small_data, small_result
     >>> ax = draw_interventions(small_result(), small_data())
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['do(A)']
@@ -75,14 +75,14 @@ def intervention_shifts(data: InterventionalData, regime: Regime) -> NDArray[np.
 
     Examples
     --------
-    >>> from enco._example import small_data
+    >>> from enco.result.example import small_data
     >>> data = small_data()
     >>> intervention_shifts(data, data.interventional[0]).tolist()  # A was set to 1
     [0.5, 0.25, 0.0]
     """
     shifts = np.zeros(data.n_variables)
     for position, slot in enumerate(data.slots):
-        if data.n_levels[position] == 0:
+        if data.is_continuous[position]:
             before, after = data.observational.reals[:, slot], regime.reals[:, slot]
             shifts[position] = stats.ks_2samp(before, after, method="asymp").statistic
         else:

@@ -15,7 +15,7 @@ from enco.result import Result
 __all__ = ["MatrixName", "draw_confounder_scores", "draw_probabilities", "in_order"]
 
 MatrixName = Literal["edge_probability", "existence", "orientation"]
-_TITLES = {
+_MATRIX_TITLES = {
     "edge_probability": "probability of the edge",
     "existence": "existence: probability that the edge is there",
     "orientation": "orientation: probability that the row comes first",
@@ -40,7 +40,7 @@ def draw_probabilities(result: Result, which: MatrixName = "edge_probability", a
     --------
     >>> import matplotlib
     >>> matplotlib.use("Agg")
-    >>> from enco._example import small_result
+    >>> from enco.result.example import small_result
     >>> draw_probabilities(small_result()).get_title()
     'probability of the edge'
     """
@@ -49,7 +49,7 @@ def draw_probabilities(result: Result, which: MatrixName = "edge_probability", a
     matrix = getattr(result, which).copy()
     np.fill_diagonal(matrix, np.nan)
     drawn = _draw(result, matrix, "RdBu" if which == "orientation" else "Blues", ax)
-    drawn.set(title=_TITLES[which], xlabel="effect", ylabel="cause")
+    drawn.set(title=_MATRIX_TITLES[which], xlabel="effect", ylabel="cause")
     order = in_order(result)
     cause, effect = np.nonzero(result.adjacency[np.ix_(order, order)])
     size = max(1.0, min(20.0, 600.0 / len(order)))
@@ -73,7 +73,7 @@ def draw_confounder_scores(result: Result, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> from enco._example import small_result
+    >>> from enco.result.example import small_result
     >>> draw_confounder_scores(small_result())
     Traceback (most recent call last):
         ...
@@ -96,7 +96,7 @@ def in_order(result: Result) -> list[int]:
 
     Examples
     --------
-    >>> from enco._example import small_result
+    >>> from enco.result.example import small_result
     >>> in_order(small_result())
     [0, 1, 2]
     """

@@ -36,7 +36,7 @@ def draw_orientation(result: Result, ax: Axes | None = None) -> Axes:
     --------
     >>> import matplotlib
     >>> matplotlib.use("Agg")
-    >>> from enco._example import small_result
+    >>> from enco.result.example import small_result
     >>> [label.get_text() for label in draw_orientation(small_result()).get_yticklabels()]
     ['B → C', 'A → B']
     """

@@ -4,7 +4,7 @@
 `enco.report.page`     start reading here: everything put together, and written
 `enco.report.words`    the summary in plain words, and what to be careful about
 `enco.report.content`  what the scripts of the page get, as JSON
-`enco.report.curves`   learning curves as inline SVG
+`enco.report.history_curves`   learning curves as inline SVG
 `templates/`           the HTML, its style and its scripts
 =====================  =================================================================================
 """

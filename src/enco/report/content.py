@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from enco.graphs.layout import layered_layout
+from enco.graphs.layered_layout import layered_layout
 from enco.result import Result
 
 __all__ = ["edge_table", "page_content"]
@@ -40,7 +40,7 @@ def page_content(result: Result, truth: Graph | None = None) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from enco._example import small_result
+    >>> from enco.result.example import small_result
     >>> content = page_content(small_result())
     >>> content["names"], content["edges"]["cause"], content["edges"]["effect"]
     (['A', 'B', 'C'], [0, 1], [1, 2])
@@ -71,7 +71,7 @@ def page_content(result: Result, truth: Graph | None = None) -> dict[str, Any]:
 
 
 def edge_table(result: Result, truth: Graph | None = None) -> pd.DataFrame:
-    """Return `Result.to_frame` with what the refinement did and, given the true graph, what is right.
+    """Return `Result.to_frame` with what the search did and, given the true graph, what is right.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def edge_table(result: Result, truth: Graph | None = None) -> pd.DataFrame:
 
     Examples
     --------
-    >>> from enco._example import small_result
+    >>> from enco.result.example import small_result
     >>> truth = np.array([[0, 1, 1], [0, 0, 0], [0, 0, 0]], bool)
     >>> edge_table(small_result(), truth)[["cause", "effect", "status"]]
       cause effect  status
@@ -110,14 +110,12 @@ def confounders(result: Result) -> list[tuple[str, str, float]]:
 
 
 def _changes(result: Result) -> dict[tuple[str, str], str]:
-    """Find the edges that are in the graph because of the refinement."""
+    """Find the edges that are in the graph because of the search."""
     changes: dict[tuple[str, str], str] = {}
     for step in result.order_report.get("refined", []):
-        cause, effect, move = step["cause"], step["effect"], step["move"]
-        if move == "add":
-            changes[cause, effect] = "added"
-        elif move == "reverse":
-            changes[effect, cause] = "reversed"
+        removed = {tuple(edge) for edge in step["removed"]}
+        for cause, effect in step["added"]:
+            changes[cause, effect] = "reversed" if (effect, cause) in removed else "added"
     return changes
 
 

@@ -1,4 +1,4 @@
-"""The page: a template filled with what `words`, `content` and `curves` say.
+"""The page: a template filled with what `words`, `content` and `history_curves` say.
 
 Everything that comes from data (names above all) reaches the page in one of two ways: as text that Jinja2 escapes, or
 inside one block of JSON in which `<`, `>` and `&` are written as escapes. The scripts put it on the page as text, never
@@ -23,7 +23,7 @@ from enco.errors import DataError
 from enco.graphs.dag import check_truth
 from enco.io._atomic import atomic_file
 from enco.report.content import confounders, edge_table, page_content
-from enco.report.curves import learning_curves
+from enco.report.history_curves import learning_curves
 from enco.report.words import cautions, comparison, summary
 from enco.result import Result
 from enco.theory import DataReport, check_data
@@ -53,7 +53,7 @@ def render_report(
 
     Examples
     --------
-    >>> from enco._example import small_result
+    >>> from enco.result.example import small_result
     >>> page = render_report(small_result())
     >>> page[:15], "src=" in page
     ('<!DOCTYPE html>', False)
@@ -113,7 +113,7 @@ def write_report(
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from enco._example import small_result
+    >>> from enco.result.example import small_result
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_report(f"{folder}/report.html", small_result())
     ...     pathlib.Path(folder, "report.html").stat().st_size > 10_000

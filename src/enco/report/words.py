@@ -21,7 +21,7 @@ def summary(result: Result, data: InterventionalData | None = None) -> list[str]
 
     Examples
     --------
-    >>> from enco._example import small_data, small_result
+    >>> from enco.result.example import small_data, small_result
     >>> for sentence in summary(small_result(), small_data()):
     ...     print(sentence)
     Among 3 variables, 2 edges were found: pairs in which one variable is a direct cause of the other.
@@ -52,7 +52,7 @@ def comparison(result: Result, truth: Graph) -> list[str]:
 
     Examples
     --------
-    >>> from enco._example import small_result
+    >>> from enco.result.example import small_result
     >>> comparison(small_result(), np.array([[0, 1, 1], [0, 0, 0], [0, 0, 0]], bool))
     ['Compared with the true graph (2 edges): 1 right, 1 false, 1 missed; precision 0.50, recall 0.50, SHD 2.']
     """
@@ -70,7 +70,7 @@ def cautions(result: Result, report: DataReport | None = None) -> list[str]:
 
     Examples
     --------
-    >>> from enco._example import small_result
+    >>> from enco.result.example import small_result
     >>> for sentence in cautions(small_result())[:2]:
     ...     print(sentence)
     1 edge joins variables neither of which was ever set on purpose: its direction rests on experiments elsewhere and

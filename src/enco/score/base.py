@@ -6,32 +6,35 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Family", "Predictor"]
+__all__ = ["Family", "Parents", "Predictor"]
 
 Floats = NDArray[np.float64]
-Family = tuple[int, frozenset[int]]
+Parents = frozenset[int]
+Family = tuple[int, Parents]
 """A variable and a set of parents."""
 
 
 class Predictor(Protocol):
-    """Estimates losses of variables given their parents, each row by what other rows have taught.
+    """Estimates losses of one variable given parents, each row by what other rows have taught, in nats.
 
-    The answer is a function of the question alone: the same family costs the same whenever it is asked for.
+    Rows that intervene on the variable do not count. Where only some rows of a regime are judged, those stand for all.
+
+    Attributes
+    ----------
+    quick : bool
+        Whether answers about hundreds of sets of parents are to be had at once.
     """
 
-    def losses(self, effect: int, parents: frozenset[int], changes: Sequence[int]) -> Floats:
-        """Sum the losses of a variable over the rows of each regime that leave it free, in nats.
+    quick: bool
 
-        Parameters
-        ----------
-        effect : int
-        parents : frozenset of int
-        changes : sequence of int
-            Causes to be toggled, one at a time: put in if they are not among the parents, else taken out.
+    def loss(self, parents: Parents) -> float:
+        """Sum the losses of all rows."""
 
-        Returns
-        -------
-        float64 [1 + changes, regimes]
-            Given the parents, then after each change. Where not all rows of a regime are judged, those that are stand
-            for all.
+    def changes(self, parents: Parents, causes: Sequence[int]) -> Floats:
+        """Sum the losses of all rows after toggling each cause by itself: in if it is no parent, else out, [causes].
+
+        They may be guesses where an exact answer takes long. `loss` is exact, and is asked before anything is done.
         """
+
+    def by_regime(self, parents: Parents) -> Floats:
+        """Sum the losses of the rows of each regime, [regimes]."""

@@ -6,26 +6,29 @@ leave open in which direction. So it knows the sets near the graph best, and bot
 well: a network that knew one of them better would confirm it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from enco.conditionals.fused import FusedConditionals
-from enco.data import Regime
-from enco.score.rows import Fold, folds_of
+from enco.conditionals.base import ConditionalModel, Training
+from enco.score.base import Parents
+from enco.score.rows import N_FOLDS, Sample
 from enco.settings import Settings
 
-__all__ = ["NetworkPredictor", "presence_near"]
+__all__ = ["ExpertPredictor", "NetworkPredictor", "Networks", "presence_near"]
 
 Floats = NDArray[np.float64]
+I64 = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 USUAL = 0.9  # presence of an edge of the graph
-OPEN = 0.5  # of a joined pair, in both directions, where no intervention tells which
+OPEN = 0.5  # of a joined pair, in both directions, where no intervention identifies the direction
 UNUSUAL = 0.15  # least presence of all others ...
 FEW_OTHERS = 1.0  # ... and about so many of them at a time in a small graph
-ANNEALING = (1.0, 0.2, 0.04)  # learning rates, one after the other, relative to `refine_rate`
+DOUBTED = 0.1  # nats for each row: what networks gave to useless parents, twice over
+AVERAGED = 100  # steps: large steps learn quickly, and their average is as precise as that of small ones
 
 
 def presence_near(joined: Mask, graph: Mask, told: Mask) -> Floats:
@@ -55,15 +58,14 @@ def presence_near(joined: Mask, graph: Mask, told: Mask) -> Floats:
     return np.where(told, told_presence, open_presence)
 
 
-class NetworkPredictor:
+class Networks:
     """Networks over the candidates of a model, trained anew for each fold.
 
     Parameters
     ----------
-    model : FusedConditionals
+    model : ConditionalModel
         Networks like these are trained.
-    regimes : sequence of Regime
-        The observational one and all others.
+    sample : Sample
     presence : float64 [N, N]
         Of each parent in training.
     settings : Settings
@@ -74,45 +76,138 @@ class NetworkPredictor:
 
     def __init__(
         self,
-        model: FusedConditionals,
-        regimes: Sequence[Regime],
+        model: ConditionalModel,
+        sample: Sample,
         presence: Floats,
         settings: Settings,
         variables: NDArray[np.int64] | None = None,
         on_progress: Callable[[float], None] = lambda fraction: None,
     ) -> None:
-        self._pairs = pairs = model.candidates
-        self._folds = folds_of(regimes)
-        self._free = ~np.array([np.isin(np.arange(pairs.n_variables), regime.targets) for regime in regimes]).T
-        judged = sum(np.bincount(fold.origin, minlength=len(regimes)) for fold in self._folds)
-        self._weight = np.array([regime.n_rows for regime in regimes]) / np.maximum(1, judged)
+        self.sample, self.table, self.steps = sample, sample.table, settings.refine_steps
+        self.pairs = pairs = model.candidates
         probability = presence[pairs.cause, pairs.effect]
-        self._models, steps = [], len(self._folds) * len(ANNEALING)
-        for number, fold in enumerate(self._folds):
-            networks = model.anew(pairs, fold.learned, seed=number)
-            for stage, share in enumerate(ANNEALING):
-                done = number * len(ANNEALING) + stage
-                networks = networks.extended([], share * settings.refine_rate, settings.patience)
-                networks.fit(
-                    probability,
-                    settings.refine_steps,
-                    variables,
-                    on_progress=lambda fraction, done=done: on_progress((done + fraction) / steps),  # type: ignore[misc]
-                )
-            self._models.append(networks)
+        training = Training(settings.refine_rate, settings.refine_patience, AVERAGED)
+        self.models = []
+        for fold in range(N_FOLDS):
+            networks = model.anew(pairs, sample.learned(fold), fold, training)
+            tell = partial(_tell, on_progress, fold)
+            networks.fit(probability, settings.refine_steps, variables, on_progress=tell)
+            self.models.append(networks)
 
-    def losses(self, effect: int, parents: frozenset[int], changes: Sequence[int]) -> Floats:
-        """Sum the losses of each regime; see `enco.score.base.Predictor`."""
-        causes = self._pairs.cause[self._pairs.pairs_into(effect)]
-        family = np.isin(causes, list(parents))
-        place = np.searchsorted(causes, changes)
-        total = np.zeros((1 + len(place), self._free.shape[1]))
-        for model, fold in zip(self._models, self._folds, strict=True):
-            rows = self._rows(fold, effect)
-            each = model.row_losses(fold.judged, rows, effect, family, place)
-            for line, loss in zip(total, each, strict=True):
-                line += np.bincount(fold.origin[rows], loss, minlength=len(line))
-        return total * self._weight
+    def residuals(self, graph: Mask, fold: int) -> list[Floats]:
+        """Return what a graph leaves unexplained of every variable in the rows of a fold, [rows, K_j] each.
 
-    def _rows(self, fold: Fold, effect: int) -> NDArray[np.int64]:
-        return np.flatnonzero(self._free[effect][fold.origin])
+        Zero where the variable was a target.
+        """
+        rows = np.flatnonzero(self.sample.fold == fold)
+        present = graph[self.pairs.cause, self.pairs.effect]
+        residuals = self.models[fold].residuals(self.table, rows, present)
+        for residual, free in zip(residuals, self.sample.free[:, self.sample.origin[rows]], strict=True):
+            residual[~free] = 0.0
+        return residuals
+
+    def of(self, effect: int) -> "NetworkPredictor":
+        """Return the predictor of one variable."""
+        return NetworkPredictor(self, effect)
+
+    def experts_of(self, effect: int) -> "ExpertPredictor":
+        """Return the predictor of one variable by networks for exactly its parents."""
+        return ExpertPredictor(self, effect)
+
+
+def _tell(on_progress: Callable[[float], None], fold: int, fraction: float) -> None:
+    on_progress((fold + fraction) / N_FOLDS)
+
+
+class NetworkPredictor:
+    """What the networks of one variable say; see `enco.score.base.Predictor`."""
+
+    quick = True
+
+    def __init__(self, networks: Networks, effect: int) -> None:
+        self._networks = networks
+        self._effect = effect
+        self._causes = networks.pairs.cause[networks.pairs.pairs_into(effect)]
+        free = networks.sample.free_rows(effect)
+        self._rows = [free[networks.sample.fold[free] == fold] for fold in range(N_FOLDS)]
+        self._known: dict[Parents, float] = {}
+
+    def loss(self, parents: Parents) -> float:
+        """Sum the losses of all rows."""
+        if parents not in self._known:
+            self._look(parents, ())
+        return self._known[parents]
+
+    def changes(self, parents: Parents, causes: Sequence[int]) -> Floats:
+        """Sum the losses of all rows after toggling each cause."""
+        new = [cause for cause in causes if parents ^ {cause} not in self._known]
+        if new:
+            self._look(parents, new)
+        return np.array([self._known[parents ^ {cause}] for cause in causes])
+
+    def by_regime(self, parents: Parents) -> Floats:
+        """Sum the losses of the rows of each regime."""
+        losses: Floats = self.regime_changes(parents, ())[0]
+        return losses
+
+    def regime_changes(self, parents: Parents, causes: Sequence[int]) -> Floats:
+        """Sum the losses of the rows of each regime, given the parents and after toggling each cause, [1 + C, R]."""
+        sample = self._networks.sample
+        return sum(  # type: ignore[return-value]
+            np.array([sample.by_regime(loss, rows) for loss in losses])
+            for losses, rows in self._row_losses(parents, causes)
+        )
+
+    def _look(self, parents: Parents, causes: Sequence[int]) -> None:
+        sample, total = self._networks.sample, np.zeros(1 + len(causes))
+        for losses, rows in self._row_losses(parents, causes):
+            total += losses @ sample.weight[sample.origin[rows]]
+        for family, loss in zip([parents, *(parents ^ {cause} for cause in causes)], total, strict=True):
+            self._known[family] = float(loss)
+
+    def _row_losses(self, parents: Parents, causes: Sequence[int]) -> Iterator[tuple[NDArray[np.float32], I64]]:
+        """Losses of rows given the parents and after each change, [1 + C, rows], and the rows, fold by fold."""
+        family = np.isin(self._causes, list(parents))
+        places = np.searchsorted(self._causes, np.array(causes, np.int64))
+        for model, rows in zip(self._networks.models, self._rows, strict=True):
+            yield model.row_losses(self._networks.table, rows, self._effect, family, places), rows
+
+
+class ExpertPredictor(NetworkPredictor):
+    """The same with networks of its own for every family that a search is about to choose, trained on from there.
+
+    Networks that must know many sets of parents are not quite right about any. Where parents are continuous, that is
+    enough for useless parents to seem useful: whatever is correlated with a parent helps a network that has not learned
+    its effect exactly.
+    """
+
+    quick = False
+
+    def __init__(self, networks: Networks, effect: int) -> None:
+        super().__init__(networks, effect)
+        self._exact: dict[Parents, Floats] = {}
+        self._doubt = DOUBTED * float(networks.sample.weight[networks.sample.origin][np.concatenate(self._rows)].sum())
+
+    def loss(self, parents: Parents) -> float:
+        """Sum the losses of all rows."""
+        return float(self.by_regime(parents).sum())
+
+    def changes(self, parents: Parents, causes: Sequence[int]) -> Floats:
+        """Guess the losses after toggling each cause; of parents that do not seem to matter much, find them out."""
+        guessed = super().changes(parents, causes) - super().loss(parents)
+        doubtful = [k for k, cause in enumerate(causes) if cause in parents and guessed[k] < self._doubt]
+        after: Floats = self.loss(parents) + guessed
+        after[doubtful] = [self.loss(parents - {causes[k]}) for k in doubtful]
+        return after
+
+    def by_regime(self, parents: Parents) -> Floats:
+        """Sum the losses of the rows of each regime."""
+        if parents not in self._exact:
+            shared, family = self._networks, np.isin(self._causes, list(parents))
+            losses = (
+                model.expert_losses(self._effect, family, shared.table, rows, shared.steps)
+                for model, rows in zip(shared.models, self._rows, strict=True)
+            )
+            each = [shared.sample.by_regime(loss, rows) for loss, rows in zip(losses, self._rows, strict=True)]
+            self._exact[parents] = np.sum(each, axis=0)
+        return self._exact[parents]

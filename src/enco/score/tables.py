@@ -16,10 +16,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from enco._compile import njit
+from enco.score.base import Parents
 from enco.score.rows import Sample
+from enco.system.compilation import njit
 
-__all__ = ["TablePredictor"]
+__all__ = ["TablePredictor", "Tables"]
 
 Floats = NDArray[np.float64]
 I64 = NDArray[np.int64]
@@ -27,8 +28,8 @@ I64 = NDArray[np.int64]
 STRENGTHS = 4.0 ** np.arange(-5, 7)  # the weakest for functions, whose tables need no smoothing
 
 
-class TablePredictor:
-    """Tables of counts of the categorical variables among some columns.
+class Tables:
+    """Rows of the categorical variables, to be counted.
 
     Parameters
     ----------
@@ -46,42 +47,67 @@ class TablePredictor:
     >>> a, b = rng.integers(3, size=(2, 3000))
     >>> codes = np.column_stack([a, b, (a + rng.integers(2, size=3000)) % 3])
     >>> sample = Sample.of([Regime((), codes.astype(np.uint8), np.zeros((3000, 0), np.float32))], 3)
-    >>> tables = TablePredictor(sample, np.array([3, 3, 3]), np.arange(3))
-    >>> tables.losses(2, frozenset({0}), [0, 1]).ravel().round(-1).tolist()  # 3000 log 2, 3000 log 3, 3000 log 2
-    [2080.0, 3290.0, 2080.0]
+    >>> tables = Tables(sample, np.array([3, 3, 3]), np.arange(3)).of(2)
+    >>> tables.changes(frozenset({0}), [0, 1]).round(-1).tolist(), round(tables.loss(frozenset({0})), -1)
+    ([3290.0, 2080.0], 2080.0)
     """
 
     def __init__(self, sample: Sample, n_levels: I64, slot: I64) -> None:
-        self._sample = sample
-        self._n_levels = n_levels
-        self._codes = [sample.codes[:, slot[j]] if levels else None for j, levels in enumerate(n_levels.tolist())]
-        self._alone: dict[tuple[int, int], float] = {}
+        self.sample, self.n_levels = sample, n_levels
+        codes = np.asfortranarray(sample.table.codes)
+        self.codes = [codes[:, slot[j]] if levels else None for j, levels in enumerate(n_levels.tolist())]
 
-    def losses(self, effect: int, parents: frozenset[int], changes: Sequence[int]) -> Floats:
-        """Sum the losses of each regime; see `enco.score.base.Predictor`."""
-        rows = self._sample.free_rows(effect)
-        sets = [parents, *(parents ^ {cause} for cause in changes)]
-        return np.array([self._sample.by_regime(self._row_losses(effect, one, rows), rows) for one in sets])
+    def of(self, effect: int) -> "TablePredictor":
+        """Return the predictor of one variable."""
+        return TablePredictor(self, effect)
 
-    def _row_losses(self, effect: int, parents: frozenset[int], rows: I64) -> Floats:
-        ordered = sorted(parents, key=lambda cause: (self._own_loss(effect, cause, rows), cause))
-        return self._chain(effect, ordered, rows)
 
-    def _own_loss(self, effect: int, cause: int, rows: I64) -> float:
-        """Loss of the effect given this cause alone, which says where it comes in the chain of tables."""
-        if (effect, cause) not in self._alone:
-            self._alone[effect, cause] = float(self._chain(effect, [cause], rows).sum())
-        return self._alone[effect, cause]
+class TablePredictor:
+    """What counts of one variable say; see `enco.score.base.Predictor`."""
 
-    def _chain(self, effect: int, parents: Sequence[int], rows: I64) -> Floats:
-        x = np.empty((len(parents), len(rows)), np.int64)
+    quick = True
+
+    def __init__(self, tables: Tables, effect: int) -> None:
+        self._tables = tables
+        self._effect = effect
+        self._rows = tables.sample.free_rows(effect)
+        self._alone: dict[int, float] = {}
+        self._known: dict[Parents, float] = {}
+
+    def loss(self, parents: Parents) -> float:
+        """Sum the losses of all rows; infinite if a parent is continuous."""
+        if parents not in self._known:
+            self._known[parents] = float(self.by_regime(parents).sum())
+        return self._known[parents]
+
+    def changes(self, parents: Parents, causes: Sequence[int]) -> Floats:
+        """Sum the losses of all rows after toggling each cause."""
+        return np.array([self.loss(parents ^ {cause}) for cause in causes])
+
+    def by_regime(self, parents: Parents) -> Floats:
+        """Sum the losses of the rows of each regime."""
+        sample = self._tables.sample
+        if not all(self._tables.n_levels[list(parents)]):
+            return np.full(len(sample.weight), np.inf)
+        ordered = sorted(parents, key=lambda cause: (self._own_loss(cause), cause))
+        return sample.by_regime(self._chain(ordered), self._rows)
+
+    def _own_loss(self, cause: int) -> float:
+        """Loss given this cause alone, which says where it comes in the chain of tables."""
+        if cause not in self._alone:
+            self._alone[cause] = float(self._chain([cause]).sum())
+        return self._alone[cause]
+
+    def _chain(self, parents: Sequence[int]) -> Floats:
+        x = np.empty((len(parents), len(self._rows)), np.int64)
         for line, cause in zip(x, parents, strict=True):
-            line[:] = self._column(cause)[rows]
-        y = self._column(effect)[rows].astype(np.int64)
-        return chain_losses(x, self._n_levels[list(parents)], y, int(self._n_levels[effect]), STRENGTHS)  # type: ignore[no-any-return]
+            line[:] = self._column(cause)[self._rows]
+        y = self._column(self._effect)[self._rows].astype(np.int64)
+        levels = self._tables.n_levels
+        return chain_losses(x, levels[list(parents)], y, int(levels[self._effect]), STRENGTHS)  # type: ignore[no-any-return]
 
-    def _column(self, variable: int) -> NDArray[np.integer]:
-        column = self._codes[variable]
+    def _column(self, variable: int) -> NDArray[np.generic]:
+        column = self._tables.codes[variable]
         assert column is not None, "tables know categorical variables only"
         return column
 

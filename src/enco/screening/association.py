@@ -3,18 +3,18 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from enco._compile import njit
 from enco.data import InterventionalData, Regime
+from enco.system.compilation import njit
 
 __all__ = ["BINS", "association", "levels_of"]
 
 BINS = 5  # levels that a continuous variable is cut into, at its quantiles within the regime
 
-Codes = NDArray[np.uint16]
+LevelIndices = NDArray[np.uint16]
 Floats = NDArray[np.float64]
 
 
-def levels_of(data: InterventionalData, regime: Regime, most_rows: int) -> Codes:
+def levels_of(data: InterventionalData, regime: Regime, most_rows: int) -> LevelIndices:
     """Every variable of a regime in levels, uint16 [rows, N]; rows evenly spread where there are more than wanted.
 
     Examples
@@ -26,7 +26,7 @@ def levels_of(data: InterventionalData, regime: Regime, most_rows: int) -> Codes
     """
     every = max(1, -(-regime.n_rows // most_rows))
     levels = np.empty((len(range(0, regime.n_rows, every)), data.n_variables), np.uint16)
-    categorical = data.n_levels > 0
+    categorical = data.is_categorical
     levels[:, categorical] = regime.codes[::every, data.slots[categorical]]
     if not categorical.all():
         values = np.asarray(regime.reals[::every])[:, data.slots[~categorical]]
@@ -38,7 +38,7 @@ def levels_of(data: InterventionalData, regime: Regime, most_rows: int) -> Codes
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def association(
-    levels: Codes, width: NDArray[np.int64], i: int, first: int, statistic: Floats, freedom: Floats
+    levels: LevelIndices, width: NDArray[np.int64], i: int, first: int, statistic: Floats, freedom: Floats
 ) -> None:
     """Add X^2 and its degrees of freedom for variable i against each variable j >= first, in place.
 

@@ -39,7 +39,7 @@ DECISIVE_REALS = 200
 STRONGEST = 20  # observational associations kept for every effect otherwise ...
 RIDGE = 1e-6
 LEAST_SIGNIFICANCE = 1e-3  # ... if they are significant at all
-MOST_ROWS = 10_000  # of one regime
+SCREENED_ROWS = 10_000  # of one regime
 
 
 @dataclass(frozen=True)
@@ -99,11 +99,11 @@ def screen(data: InterventionalData, *, n_jobs: int = 1) -> Screening:
     (True, True)
     """
     n = data.n_variables
-    width = np.where(data.n_levels > 0, data.n_levels, BINS).astype(np.int64)
+    width = np.where(data.is_categorical, data.n_levels, BINS).astype(np.int64)
     statistic, freedom, rows = np.zeros((n, n)), np.zeros((n, n)), np.zeros(n)
 
     def test_targets(regime: Regime) -> None:
-        levels = levels_of(data, regime, MOST_ROWS)
+        levels = levels_of(data, regime, SCREENED_ROWS)
         for target in regime.targets:
             association(levels, width, target, 0, statistic[target], freedom[target])
             rows[target] += len(levels)
@@ -115,7 +115,7 @@ def screen(data: InterventionalData, *, n_jobs: int = 1) -> Screening:
         intervened = rows > 0
         keep = np.zeros((n, n), bool)
         keep[intervened] = _discoveries(_p_values(statistic[intervened], freedom[intervened]))
-        least_rows = np.where(data.n_levels > 0, DECISIVE, DECISIVE_REALS) * freedom.max(axis=1, initial=0.0)
+        least_rows = np.where(data.is_categorical, DECISIVE, DECISIVE_REALS) * freedom.max(axis=1, initial=0.0)
         decisive = intervened & (rows >= least_rows)
         if not decisive.all():
             strength, seen = _observational(data, width, pool)
@@ -132,7 +132,7 @@ def _observational(
     """Excess of X^2 per row over what chance gives, and p-values, of every pair in the observational rows, [N, N]."""
     n = data.n_variables
     statistic, freedom = np.zeros((n, n)), np.zeros((n, n))
-    levels = levels_of(data, data.observational, MOST_ROWS)
+    levels = levels_of(data, data.observational, SCREENED_ROWS)
 
     def test_later(i: int) -> None:
         association(levels, width, i, i + 1, statistic[i], freedom[i])
@@ -157,7 +157,7 @@ def _partial_correlations(data: InterventionalData) -> tuple[Floats, Floats]:
     """
     n = data.n_variables
     size, p = np.zeros((n, n)), np.ones((n, n))
-    every = max(1, -(-data.observational.n_rows // MOST_ROWS))
+    every = max(1, -(-data.observational.n_rows // SCREENED_ROWS))
     values = np.asarray(data.observational.reals[::every])
     varies = np.ptp(values, axis=0) > 0 if len(values) else np.zeros(values.shape[1], bool)
     ranks = rankdata(values[:, varies], axis=0)
@@ -170,7 +170,7 @@ def _partial_correlations(data: InterventionalData) -> tuple[Floats, Floats]:
     partial = -precision / np.outer(scale, scale)
     np.fill_diagonal(partial, 0.0)
     freedom = max(1, len(ranks) - len(partial) - 1)
-    columns = np.flatnonzero(data.n_levels == 0)[varies]
+    columns = np.flatnonzero(data.is_continuous)[varies]
     place = np.ix_(columns, columns)
     size[place] = np.abs(partial)
     p[place] = chi2.sf(freedom * np.arctanh(np.clip(partial, -0.999999, 0.999999)) ** 2, 1)

@@ -1,9 +1,10 @@
-"""One search over acyclic graphs, on one objective.
+"""The search for the acyclic graph with the lowest total of the objective.
 
 ============  ==============================================================================
-`state`       an acyclic graph as families, and the rules that it must obey
-`moves`       what can be changed: one edge, one parent for another
-`orders`      what can be changed: the place of a variable in the causal order
-`dag`         `search`: the best moves, until none lowers the total
+`state`       `State`, an acyclic graph as families; `Rules` that it obeys; `Move`, a change
+`moves`       moves that add, delete or reverse an edge, or exchange one parent for another
+`orders`      moves that change the place of variables in the causal order
+`dag`         `search`: the best moves, until none lowers the total; `MOVES`, all kinds
+`stage`       `improve`: the search in a fit, its rounds and its predictors
 ============  ==============================================================================
 """

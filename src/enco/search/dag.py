@@ -6,23 +6,33 @@ total falls by more than `LEAST_GAIN`. So the search ends by itself, and the gai
 totals.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from enco.score.objective import Map, Objective
+from enco.score.objective import Objective
 from enco.search.moves import edges, exchanges
-from enco.search.orders import BestParents, placings, rootings
+from enco.search.orders import BestParents, places, roots
 from enco.search.state import Move, Rules, State
 
-__all__ = ["Path", "search"]
+__all__ = ["MOVES", "ORDER_MOVES", "Path", "Propose", "search"]
 
 Mask = NDArray[np.bool_]
+Map = Callable[[Callable[[int], None], Iterable[int]], Iterable[None]]
 
 LEAST_GAIN = 1.0  # nats; what rounding changes is far less
-CLEAR_HARM = 6.0  # nats that a new edge may lose in rows that intervene on its cause
+CLEAR_HARM = 6.0  # nats that a new edge may lose in rows that intervene on its cause; less may be noise
+
+Propose = Callable[[BestParents, State], Iterable[Move]]
+"""A kind of move: all that may lower the total of a graph, with their gains, which may be guesses."""
+
+ORDER_MOVES: tuple[Propose, ...] = (places, roots)
+"""Those that change the causal order: one of them at a time."""
+
+MOVES: tuple[Propose, ...] = (edges, exchanges, *ORDER_MOVES)
+"""All kinds, the cheap ones first; a new kind is a function and its name here."""
 
 
 @dataclass(frozen=True)
@@ -44,15 +54,23 @@ class Path:
     before: float
     after: float
 
+    def seen_from(self, start: Mask, total: float) -> "Path":
+        """Return the path of a search that began elsewhere as one move from a graph of a known total."""
+        families = {
+            effect: parents
+            for effect, parents in enumerate(State.of(self.graph).parents)
+            if (start[:, effect] != self.graph[:, effect]).any()
+        }
+        return Path(self.graph, [Move("restart", families, total - self.after)], total, self.after)
+
 
 def search(
     objective: Objective,
     start: Mask,
+    rules: Rules,
     *,
-    allowed: Mask,
-    required: Mask,
-    joined: Mask,
-    told: Mask,
+    moves: Sequence[Propose] = MOVES,
+    order_first: bool = False,
     run: Map = map,
     on_move: Callable[[Move], None] = lambda move: None,
 ) -> Path:
@@ -63,36 +81,34 @@ def search(
     objective : Objective
     start : bool [N, N]
         Row = cause.
-    allowed, required : bool [N, N]
-        Edges that may be there, and those that must.
-    joined : bool [N, N]
-        Pairs to think of, in both directions, when a variable takes another place in the order.
-    told : bool [N, N]
-        Pairs whose direction some intervention tells.
+    rules : Rules
+    moves : sequence of callables
+        Kinds of moves, in the order in which they are looked at.
+    order_first : bool
+        Whether to look at places in the causal order before single edges.
     run : callable
         Like `map`; prices of several families at once.
     on_move : callable, optional
         Called after every move.
     """
-    rules = Rules.of(allowed, required, joined | start, told)
     state = State.of(start)
     best = BestParents(objective, rules)
     done: list[Move] = []
 
-    def looks() -> Iterator[Iterable[Move]]:
-        objective.ask(((j, parents, _all(objective, j, parents)) for j, parents in enumerate(state.parents)), run)
-        yield edges(objective, state, rules)
-        yield exchanges(objective, state, rules)
-        order = state.order()
-        yield placings(best, state, order)
-        yield rootings(best, state, order)
+    def look(effect: int) -> None:
+        objective.changes(effect, state.parents[effect])
 
+    kinds = sorted(moves, key=ORDER_MOVES.__contains__, reverse=True) if order_first else moves
     before = objective.total(start)
     moved = True
     while moved:
         moved = False
-        for moves in looks():
-            made = _make(objective, state, sorted(moves, key=_rank))
+        for propose in kinds:
+            if propose is edges:  # what it will ask, on all threads
+                for _ in run(look, range(len(start))):
+                    pass
+            proposed = sorted(propose(best, state), key=_rank)
+            made = _make(objective, state, proposed, one=propose in ORDER_MOVES)
             if made:
                 for move in made:
                     state = state.changed(move.families)
@@ -103,24 +119,25 @@ def search(
     return Path(state.graph, done, before, objective.total(state.graph))
 
 
-def _all(objective: Objective, effect: int, parents: frozenset[int]) -> tuple[int, ...]:
-    return tuple(sorted(objective.candidates[effect] | parents))
-
-
 def _rank(move: Move) -> tuple[float, str, list[tuple[int, list[int]]]]:
     """Put the move that gains most first; of equal ones, always the same."""
     return -move.gain, move.kind, sorted((effect, sorted(parents)) for effect, parents in move.families.items())
 
 
-def _make(objective: Objective, state: State, moves: Sequence[Move]) -> list[Move]:
+def _make(objective: Objective, state: State, moves: Sequence[Move], *, one: bool) -> list[Move]:
     """Choose the best moves that change different families, so that their gains add up, and close no cycle."""
     made, touched = list[Move](), set[int]()
     for move in moves:
         if move.gain <= LEAST_GAIN or touched & move.families.keys():
             continue
         after = state.changed(move.families)
-        if not _is_acyclic(state, after, move) or not _is_harmless(objective, state, move):
+        if not _is_acyclic(state, after, move):
             continue
+        if not _is_harmless(objective, state, move):
+            continue
+        # The family with more parents may find what helps the other; asked for twice, both know it.
+        for effect, parents in move.families.items():
+            objective.price(effect, parents)
         gain = sum(
             objective.price(effect, state.parents[effect]) - objective.price(effect, parents)
             for effect, parents in move.families.items()
@@ -129,7 +146,7 @@ def _make(objective: Objective, state: State, moves: Sequence[Move]) -> list[Mov
             made.append(Move(move.kind, move.families, gain))
             touched |= move.families.keys()
             state = after
-            if move.kind in ("place", "root"):
+            if one:
                 break  # the others were made for the order before
     return made
 
@@ -143,7 +160,11 @@ def _is_acyclic(before: State, after: State, move: Move) -> bool:
 
 
 def _is_harmless(objective: Objective, state: State, move: Move) -> bool:
-    """Whether no new edge clearly does harm in rows that intervene on its cause."""
+    """Whether no new edge clearly does harm in rows that intervene on its cause.
+
+    An effect knows much of its causes in all other rows, and those are most: where the edge from cause to effect is not
+    allowed, or a latent variable joins the two, the total alone would take the effect for a cause.
+    """
     return all(
         objective.under_intervention_on(cause, effect, parents) <= CLEAR_HARM
         for effect, parents in move.families.items()

@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator
 
-from enco.score.objective import Objective
-from enco.search.state import Move, Rules, State
+from enco.search.orders import BestParents
+from enco.search.state import Move, State
 
 __all__ = ["edges", "exchanges"]
 
 
-def edges(objective: Objective, state: State, rules: Rules) -> Iterator[Move]:
+def edges(best: BestParents, state: State) -> Iterator[Move]:
     """Add, delete and reverse single edges: every move that lowers the total, whether it closes a cycle or not."""
+    objective, rules = best.objective, best.rules
     changes = [objective.changes(effect, parents) for effect, parents in enumerate(state.parents)]
     for effect, parents in enumerate(state.parents):
         for cause, change in changes[effect].items():
@@ -28,12 +29,15 @@ def edges(objective: Objective, state: State, rules: Rules) -> Iterator[Move]:
                     yield Move("reverse", after | {cause: state.parents[cause] | {effect}}, -both)
 
 
-def exchanges(objective: Objective, state: State, rules: Rules) -> Iterator[Move]:
+def exchanges(best: BestParents, state: State) -> Iterator[Move]:
     """Put one parent in the place of another: what knows much of a missing parent is easily taken for it.
 
     Only causes that would add something to the parents there are, even if less than their price, come into question.
     """
+    objective, rules = best.objective, best.rules
     for effect, parents in enumerate(state.parents):
+        if not objective.predictors[effect].quick:
+            continue
         changes = objective.changes(effect, parents)
         useful = [
             cause

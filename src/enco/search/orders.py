@@ -12,12 +12,13 @@ import heapq
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from enco.graphs.dag import ancestors
 from enco.score.objective import Objective
 from enco.search.state import Move, Rules, State
 
-__all__ = ["BestParents", "placings", "rootings"]
+__all__ = ["BestParents", "places", "placings", "rootings", "roots"]
 
 MOST_ROOTS = 1_000  # tried in one look; more are too slow in graphs of hundreds of variables
 MOST_FOLLOWERS = 30_000  # with so many variables behind them in all
@@ -42,6 +43,15 @@ class BestParents:
             self._known[question] = self._choose(*question)
         return self._known[question]
 
+    def graph_of(self, order: Sequence[int]) -> NDArray[np.bool_]:
+        """Give every variable of an order its best parents among those before it, as far as required edges allow."""
+        order = _follow([], order, [()] * len(order), self.rules)
+        graph, seen = np.zeros((len(order), len(order)), bool), set[int]()
+        for variable in order:
+            graph[list(self.among(variable, frozenset(seen))), variable] = True
+            seen.add(variable)
+        return graph
+
     def _choose(self, effect: int, available: frozenset[int]) -> frozenset[int]:
         required, chosen = self.rules.required[effect], available
         for leave in (True, False):
@@ -52,6 +62,18 @@ class BestParents:
                     break
                 chosen ^= {best}
         return chosen
+
+
+def places(best: BestParents, state: State) -> Iterator[Move]:
+    """Put each variable elsewhere in a causal order of the graph."""
+    if best.rules.loose:
+        yield from placings(best, state, state.order())
+
+
+def roots(best: BestParents, state: State) -> Iterator[Move]:
+    """Put variables before their ancestors in a causal order of the graph."""
+    if best.rules.loose:
+        yield from rootings(best, state, state.order())
 
 
 def placings(best: BestParents, state: State, order: Sequence[int]) -> Iterator[Move]:
@@ -130,7 +152,7 @@ def _earlier(order: Sequence[int], rules: Rules, begin: int) -> dict[int, frozen
     return result
 
 
-def _follow(beginning: list[int], order: Sequence[int], joined: Sequence[Sequence[int]], rules: Rules) -> list[int]:
+def _follow(beginning: Sequence[int], order: Sequence[int], joined: Sequence[Sequence[int]], rules: Rules) -> list[int]:
     """Complete an order by maximum cardinality search; of variables alike, the first in `order` comes first."""
     rank = {variable: k for k, variable in enumerate(order)}
     weight = dict.fromkeys(order, 0)

@@ -27,7 +27,7 @@ class Rules:
     near : sequence of frozenset
         Variables that each may be joined to when it takes another place in the causal order.
     loose : frozenset
-        Variables that may take another place: those that no intervention tells apart from one that is near.
+        Variables that may take another place: those with an unidentified direction to one that is near.
     """
 
     allowed: Sequence[frozenset[int]]
@@ -99,7 +99,7 @@ class Move:
     Attributes
     ----------
     kind : str
-        "add", "delete", "reverse", "exchange", "place" or "root".
+        "add", "delete", "reverse", "exchange", "place", "root", or "restart" for another start of the search.
     families : dict
         New parents of the variables that get other ones.
     gain : float

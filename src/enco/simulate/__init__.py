@@ -7,10 +7,10 @@ from enco.simulate.bif import BIF_NETWORKS, from_bif, parse_bif
 from enco.simulate.builders import categorical, continuous, mixed
 from enco.simulate.categorical_mechanisms import NeuralCategorical, ProductCategorical, TableCategorical
 from enco.simulate.continuous_mechanisms import AdditiveNetwork, LinearGaussian, NonadditiveNetwork
+from enco.simulate.cpts import from_cpts
 from enco.simulate.distributions import Categorical, Distribution, Fixed, Normal, Uniform
 from enco.simulate.mechanisms import CategoricalMechanism, ContinuousMechanism, Mechanism
 from enco.simulate.scm import SCM
-from enco.simulate.tables import from_cpts
 
 __all__ = [
     "BIF_NETWORKS",

@@ -11,24 +11,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from enco._memory import shortage
-from enco._units import in_short
-from enco._variables import code_dtype
 from enco.data import Regime, Variable
+from enco.data.variables import code_dtype
 from enco.errors import GraphError, SettingsError
 from enco.graphs.dag import topological_order
 from enco.simulate._parallel import ordered_map
 from enco.simulate.distributions import Distribution
 from enco.simulate.mechanisms import CategoricalMechanism, Mechanism
+from enco.system.process_memory import shortage
+from enco.system.units import in_short
 
-__all__ = ["BLOCK_ROWS", "Request", "Sampler", "check_finite"]
+__all__ = ["BLOCK_ROWS", "SampleRequest", "Sampler", "check_finite"]
 
 BLOCK_ROWS = 4096
 """Rows drawn together; a different number would give different (equally good) samples."""
 
 
 @dataclass(frozen=True)
-class Request:
+class SampleRequest:
     """A regime to be drawn: so many rows, and what the intervened variables (by position) follow."""
 
     rows: int
@@ -62,7 +62,7 @@ class Sampler:
         self._variables, self._mechanisms = variables, mechanisms
         self._order = [int(position) for position in topological_order(adjacency)]
         n_levels = np.array([variable.n_levels for variable in variables], dtype=np.int64)
-        is_real = n_levels == 0
+        is_real = np.array([variable.kind.block == "reals" for variable in variables])
         slot = np.where(is_real, np.cumsum(is_real) - 1, np.cumsum(~is_real) - 1)
         self._slot = [int(place) for place in slot]
         self._code_type = code_dtype(int(n_levels.max(initial=0)))
@@ -79,7 +79,7 @@ class Sampler:
         self._observed_codes = slot[columns[~is_real[columns]]]
         self._observed_reals = slot[columns[is_real[columns]]]
 
-    def regimes(self, requests: Sequence[Request], rng: np.random.Generator) -> Iterator[Regime]:
+    def regimes(self, requests: Sequence[SampleRequest], rng: np.random.Generator) -> Iterator[Regime]:
         """Draw whole regimes, in order."""
         self._check_memory(sum(request.rows for request in requests))
         blocks = self.blocks(requests, rng)
@@ -92,7 +92,7 @@ class Sampler:
                 reals[start : start + block.n_rows] = block.reals
             yield Regime(self._targets(request), codes, reals)
 
-    def blocks(self, requests: Sequence[Request], rng: np.random.Generator) -> Iterator[Regime]:
+    def blocks(self, requests: Sequence[SampleRequest], rng: np.random.Generator) -> Iterator[Regime]:
         """Draw the blocks of all requested regimes, in order, at most `BLOCK_ROWS` rows each."""
         if not isinstance(rng, np.random.Generator):
             raise SettingsError(f"rng must be a numpy.random.Generator, such as default_rng(0), not {rng!r}")
@@ -111,14 +111,14 @@ class Sampler:
                 "them to an .npz file (SCM.write_npz, enco simulate --out NAME.npz), which holds few in memory"
             )
 
-    def _tasks(self, requests: Sequence[Request], entropy: list[int]) -> Iterator[_Task]:
+    def _tasks(self, requests: Sequence[SampleRequest], entropy: list[int]) -> Iterator[_Task]:
         for regime, request in enumerate(requests):
             targets = self._targets(request)
             for start in range(0, request.rows, BLOCK_ROWS):
                 seed = np.random.SeedSequence(entropy, spawn_key=(regime, start // BLOCK_ROWS))
                 yield _Task(min(BLOCK_ROWS, request.rows - start), request.interventions, targets, seed)
 
-    def _targets(self, request: Request) -> tuple[int, ...]:
+    def _targets(self, request: SampleRequest) -> tuple[int, ...]:
         return tuple(sorted(self._column[position] for position in request.interventions))
 
     def _draw(self, task: _Task) -> Regime:
@@ -136,7 +136,7 @@ class Sampler:
                     parent_codes = codes[self._code_parents[position]].T
                     parent_reals = reals[self._real_parents[position]].T
                     values = self._mechanisms[position].sample(parent_codes, parent_reals, rng)
-                if variable.levels is not None:
+                if variable.is_categorical:
                     codes[slot] = values
                 else:
                     reals[slot] = values
@@ -166,7 +166,7 @@ def _intervene(distribution: Distribution, rows: int, variable: Variable, rng: n
         raise SettingsError(
             f"the intervention on {variable.name!r} returned the shape {list(values.shape)} instead of [{rows}]"
         )
-    if variable.levels is not None and not (
+    if variable.is_categorical and not (
         np.issubdtype(values.dtype, np.integer) and values.min() >= 0 and values.max() < variable.n_levels
     ):
         raise SettingsError(

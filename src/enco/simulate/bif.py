@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from enco.data import Level
 from enco.errors import EncoError, FileFormatError, MissingPackageError, SettingsError
+from enco.simulate.cpts import from_cpts
 from enco.simulate.scm import SCM
-from enco.simulate.tables import from_cpts
 
 __all__ = ["BIF_NETWORKS", "from_bif", "parse_bif"]
 

@@ -11,9 +11,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from enco._units import in_short
-from enco._variables import MAX_LEVELS
-from enco.data import Variable
+from enco.data import Kind, Variable
+from enco.data.variables import MAX_LEVELS
 from enco.errors import SettingsError
 from enco.graphs.dag import check_adjacency, topological_order
 from enco.graphs.structures import add_latent_confounders, make_structure, shuffle_columns
@@ -22,6 +21,7 @@ from enco.simulate.categorical_mechanisms import NeuralCategorical, ProductCateg
 from enco.simulate.continuous_mechanisms import AdditiveNetwork, LinearGaussian, NonadditiveNetwork
 from enco.simulate.mechanisms import Mechanism
 from enco.simulate.scm import SCM
+from enco.system.units import in_short
 
 __all__ = ["categorical", "continuous", "mixed"]
 
@@ -208,6 +208,7 @@ def mixed(
     n_levels = np.zeros(len(graph), dtype=np.int64)
     chosen = generator.permutation(len(permutation))[: round(categorical_share * len(permutation))]
     chosen = np.concatenate([chosen, latent[generator.random(len(latent)) < categorical_share]])
+    is_categorical = np.isin(np.arange(len(graph)), chosen)
     n_levels[chosen] = np.array(_spread_categories(categories, permutation, len(latent)))[chosen]
     variables = _name_variables(n_levels.tolist(), len(latent))
     pilot_codes = np.zeros((_PILOT_ROWS, len(graph)), dtype=np.uint16)
@@ -215,10 +216,10 @@ def mixed(
 
     def make(position: int, levels: list[int]) -> Mechanism:
         causes = np.flatnonzero(graph[:, position])
-        codes = pilot_codes[:, causes[n_levels[causes] > 0]]
-        reals = pilot_reals[:, causes[n_levels[causes] == 0]]
+        codes = pilot_codes[:, causes[is_categorical[causes]]]
+        reals = pilot_reals[:, causes[~is_categorical[causes]]]
         made: Mechanism
-        if n_levels[position]:
+        if is_categorical[position]:
             means, sds = reals.mean(axis=0, dtype=np.float64), reals.std(axis=0, dtype=np.float64)
             made = NeuralCategorical.random(levels, int(n_levels[position]), generator, real_means=means, real_sds=sds)
             pilot_codes[:, position] = made.sample(codes, reals, generator)
@@ -312,6 +313,6 @@ def _name_variables(n_levels: Sequence[int], n_latent: int) -> list[Variable]:
     n_observed = len(n_levels) - n_latent
     names = [f"X{k + 1}" for k in range(n_observed)] + [f"L{k + 1}" for k in range(n_latent)]
     return [
-        Variable(name, "categorical", tuple(range(levels))) if levels else Variable(name, "continuous")
+        Variable(name, Kind.CATEGORICAL, tuple(range(levels))) if levels else Variable(name, Kind.CONTINUOUS)
         for name, levels in zip(names, n_levels, strict=True)
     ]

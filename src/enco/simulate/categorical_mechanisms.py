@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from enco._variables import code_dtype
+from enco.data.variables import code_dtype
 from enco.errors import SettingsError
-from enco.simulate.kernels import draw_from_network, draw_from_table
+from enco.simulate.kernels import NetworkWeights, draw_from_network, draw_from_table
 from enco.simulate.mechanisms import CategoricalMechanism
 
 __all__ = ["NeuralCategorical", "ProductCategorical", "TableCategorical", "orthogonal"]
@@ -48,27 +48,23 @@ class _NetworkCategorical(CategoricalMechanism):
         if len(weights) != self.n_continuous_parents:
             raise SettingsError(f"real_weights needs {self.n_continuous_parents} rows, one per continuous parent")
         stacked = np.concatenate([np.zeros((0, hidden), np.float32), *blocks])
-        self._offsets = np.cumsum([0, *levels])[:-1].astype(np.int64)
-        self._tables = np.pad(stacked, ((0, 0), (0, pad)))
-        self._weights = np.pad(weights, ((0, 0), (0, pad)))
-        self._bias = np.pad(np.asarray(bias, dtype=np.float32), (0, pad))
-        self._slope = np.float32(slope)
-        self._out_weights = np.pad(out, ((0, 0), (0, pad)))
-        self._out_bias = np.array(out_bias, dtype=np.float32)
+        self._network = NetworkWeights(
+            offsets=np.cumsum([0, *levels])[:-1].astype(np.int64),
+            tables=np.pad(stacked, ((0, 0), (0, pad))),
+            weights=np.pad(weights, ((0, 0), (0, pad))),
+            bias=np.pad(np.asarray(bias, dtype=np.float32), (0, pad)),
+            slope=np.float32(slope),
+            out_weights=np.pad(out, ((0, 0), (0, pad))),
+            out_bias=np.array(out_bias, dtype=np.float32),
+        )
 
     def sample(self, codes: NDArray[Any], reals: NDArray[np.float32], rng: np.random.Generator) -> NDArray[Any]:
         """Draw a level index for every row; see `Mechanism.sample`."""
         drawn = np.empty(len(codes), dtype=code_dtype(self.n_levels))
         draw_from_network(
+            self._network,
             np.ascontiguousarray(codes.T),
-            self._offsets,
-            self._tables,
             np.ascontiguousarray(reals.T),
-            self._weights,
-            self._bias,
-            self._slope,
-            self._out_weights,
-            self._out_bias,
             rng.random(len(codes), dtype=np.float32),
             drawn,
         )
@@ -77,11 +73,12 @@ class _NetworkCategorical(CategoricalMechanism):
     def probabilities(self, codes: ArrayLike | None = None, reals: ArrayLike | None = None) -> NDArray[np.float64]:
         """Exact probabilities [rows, levels]; see `CategoricalMechanism.probabilities`."""
         parent_codes, parent_reals = self._parent_blocks(codes, reals)
-        hidden = self._bias + parent_reals @ self._weights.astype(np.float64)
-        for offset, code in zip(self._offsets, parent_codes.T, strict=True):
-            hidden = hidden + self._tables[offset + code]
-        active = np.maximum(hidden, float(self._slope) * hidden)
-        return _softmax(active @ self._out_weights.T.astype(np.float64) + self._out_bias)
+        network = self._network
+        hidden = network.bias + parent_reals @ network.weights.astype(np.float64)
+        for offset, code in zip(network.offsets, parent_codes.T, strict=True):
+            hidden = hidden + network.tables[offset + code]
+        active = np.maximum(hidden, float(network.slope) * hidden)
+        return _softmax(active @ network.out_weights.T.astype(np.float64) + network.out_bias)
 
 
 class NeuralCategorical(_NetworkCategorical):

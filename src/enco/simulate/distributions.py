@@ -57,7 +57,7 @@ class Uniform:
 
     def sample(self, rows: int, variable: Variable, rng: np.random.Generator) -> NDArray[Any]:
         """Draw `rows` values."""
-        if variable.levels is not None:
+        if variable.is_categorical:
             return rng.integers(self._n_levels(variable), size=rows)
         if self.low is None or self.high is None or not -math.inf < self.low < self.high < math.inf:
             raise SettingsError(
@@ -100,7 +100,7 @@ class Categorical:
 
     def level_probabilities(self, variable: Variable) -> NDArray[np.float64]:
         """Probability of each level, checked against the variable."""
-        if variable.levels is None:
+        if variable.is_continuous:
             raise SettingsError(f"variable {variable.name!r} is continuous: use Normal, Uniform or a fixed value")
         values = np.asarray(self.probabilities, dtype=np.float64)
         if values.shape != (variable.n_levels,):
@@ -140,7 +140,7 @@ class Normal:
 
     def sample(self, rows: int, variable: Variable, rng: np.random.Generator) -> NDArray[Any]:
         """Draw `rows` values."""
-        if variable.levels is not None:
+        if variable.is_categorical:
             raise SettingsError(f"variable {variable.name!r} is categorical: use Uniform, Categorical or a level")
         if not (math.isfinite(self.mean) and 0.0 < self.sd < math.inf):
             raise SettingsError(f"Normal needs a finite mean and sd above 0, but got {self.mean} and {self.sd}")
@@ -167,7 +167,7 @@ class Fixed:
 
     def sample(self, rows: int, variable: Variable, rng: np.random.Generator) -> NDArray[Any]:
         """Return `rows` copies of the value."""
-        if variable.levels is not None:
+        if variable.is_categorical:
             return np.full(rows, self._code(variable))
         if isinstance(self.value, str) or not math.isfinite(self.value):
             raise SettingsError(f"variable {variable.name!r} is continuous: {self.value!r} is not a finite number")
@@ -208,7 +208,7 @@ def as_distribution(value: Any, variable: Variable) -> Distribution:
     Fixed(value='tails')
     """
     if value is None:
-        return Uniform() if variable.levels is not None else Normal(2.0, 1.0)
+        return Uniform() if variable.is_categorical else Normal(2.0, 1.0)
     if isinstance(value, type):
         raise SettingsError(f"do[{variable.name!r}] is the class {value.__name__}; create an object of it")
     if isinstance(value, Distribution):

@@ -9,8 +9,8 @@ import numpy as np
 
 from enco.errors import SettingsError
 from enco.simulate.builders import categorical
+from enco.simulate.cpts import from_cpts
 from enco.simulate.scm import SCM
-from enco.simulate.tables import from_cpts
 
 __all__ = [
     "EXAMPLES",

@@ -8,14 +8,14 @@ Legend: P categorical parents, Q continuous parents, H hidden units (a multiple 
 run over them; r over the rows of a tile, s is the first row of the tile.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from enco._compile import njit
+from enco.system.compilation import njit
 
-__all__ = ["TILE", "draw_from_network", "draw_from_table"]
+__all__ = ["TILE", "NetworkWeights", "draw_from_network", "draw_from_table"]
 
 TILE = 128
 """Rows handled together: their hidden units and logits (about 50 kB) stay in the first cache levels."""
@@ -28,24 +28,34 @@ _E3 = np.float32(0.05550713274148661)
 _E4 = np.float32(0.009675541332784213)
 _E5 = np.float32(0.0013276471782304317)
 _LOG2_E = np.float32(1.4426950408889634)
-_LOWEST = np.float32(-126.0)  # 2^-126: the smallest normal number; below it a level never occurs anyway
+_LOWEST_POWER = np.float32(-126.0)  # 2^-126: the smallest normal number; below it a level never occurs anyway
 _ZERO = np.float32(0.0)
 
 # Sums are never reassociated, so the vector width does not change the result.
 _MATH = {"contract", "nnan", "ninf", "nsz"}
 
 
+class NetworkWeights(NamedTuple):
+    """A network with one hidden layer.
+
+    Shapes: offsets [P] (first table row of each categorical parent), tables [sum of levels, H], weights [Q, H],
+    bias [H], out_weights [C, H], out_bias [C]; `slope` is that of the leaky rectifier below zero.
+    """
+
+    offsets: NDArray[np.int64]
+    tables: NDArray[np.float32]
+    weights: NDArray[np.float32]
+    bias: NDArray[np.float32]
+    slope: np.float32
+    out_weights: NDArray[np.float32]
+    out_bias: NDArray[np.float32]
+
+
 @njit(cache=True, nogil=True, fastmath=_MATH)
 def draw_from_network(
+    network: NetworkWeights,
     codes: NDArray[Any],
-    offsets: NDArray[np.int64],
-    tables: NDArray[np.float32],
     reals: NDArray[np.float32],
-    weights: NDArray[np.float32],
-    bias: NDArray[np.float32],
-    slope: np.float32,
-    out_weights: NDArray[np.float32],
-    out_bias: NDArray[np.float32],
     uniforms: NDArray[np.float32],
     drawn: NDArray[Any],
 ) -> None:
@@ -53,10 +63,9 @@ def draw_from_network(
 
     hidden = bias + the sum of the table rows of the categorical parents + the weighted continuous parents.
 
-    Shapes: codes [P, rows], offsets [P] (first table row of each parent), tables [sum of levels, H], reals
-    [Q, rows], weights [Q, H], bias [H], out_weights [C, H], out_bias [C], uniforms [rows] in [0, 1), drawn
-    [rows] (the result).
+    Shapes: codes [P, rows], reals [Q, rows], uniforms [rows] in [0, 1), drawn [rows] (the result).
     """
+    offsets, tables, weights, bias, slope, out_weights, out_bias = network
     P, Q, H, C = codes.shape[0], reals.shape[0], bias.shape[0], out_bias.shape[0]
     hidden = np.empty(H, np.float32)
     active = np.empty((H, TILE), np.float32)  # unit by unit, so that the loops below run along the rows
@@ -107,7 +116,7 @@ def draw_from_network(
         for c in range(C):  # logits become the running sum of exp(logit - highest)
             logit = logits[c]
             for r in range(n):
-                power = max((logit[r] - highest[r]) * _LOG2_E, _LOWEST)
+                power = max((logit[r] - highest[r]) * _LOG2_E, _LOWEST_POWER)
                 whole = np.rint(power)
                 z = power - whole
                 fraction = _E0 + z * (_E1 + z * (_E2 + z * (_E3 + z * (_E4 + z * _E5))))

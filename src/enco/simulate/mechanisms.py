@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from enco.data import Kind
+from enco.data import AnyKind, Kind
 from enco.errors import SettingsError
 
 __all__ = ["CategoricalMechanism", "ContinuousMechanism", "Mechanism"]
@@ -31,7 +31,7 @@ class Mechanism(ABC):
     True
     """
 
-    kind: Kind
+    kind: AnyKind
 
     def __init__(self, parent_levels: ArrayLike) -> None:
         self.parent_levels = tuple(int(levels) for levels in np.atleast_1d(np.asarray(parent_levels, dtype=int)))
@@ -103,7 +103,7 @@ class CategoricalMechanism(Mechanism):
     2
     """
 
-    kind = "categorical"
+    kind = Kind.CATEGORICAL
 
     def __init__(self, parent_levels: ArrayLike, n_levels: int) -> None:
         super().__init__(parent_levels)
@@ -142,5 +142,5 @@ class ContinuousMechanism(Mechanism):
     'continuous'
     """
 
-    kind = "continuous"
+    kind = Kind.CONTINUOUS
     n_levels = 0

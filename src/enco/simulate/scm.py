@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from enco.data import InterventionalData, Regime, Variable
 from enco.errors import DataError, GraphError, SettingsError
 from enco.graphs.dag import check_adjacency
-from enco.simulate._sampling import Request, Sampler
+from enco.simulate._sampling import Sampler, SampleRequest
 from enco.simulate.distributions import Distribution, as_distribution, exact_probabilities
 from enco.simulate.mechanisms import CategoricalMechanism, Mechanism
 
@@ -167,7 +167,7 @@ class SCM:
         >>> model.sample(5, do={"X2": None}, rng=np.random.default_rng(1)).codes.shape
         (5, 3)
         """
-        return next(self._sampler.regimes([Request(rows, self._interventions(do or {}))], rng))
+        return next(self._sampler.regimes([SampleRequest(rows, self._interventions(do or {}))], rng))
 
     def dataset(
         self,
@@ -326,13 +326,13 @@ class SCM:
             result[position] = as_distribution(value, self.variables[position])
         return result
 
-    def _requests(self, observational_rows: int, interventional_rows: int, targets: Targets) -> list[Request]:
+    def _requests(self, observational_rows: int, interventional_rows: int, targets: Targets) -> list[SampleRequest]:
         """List the regimes of a data set: the observational one, then one per group of targets."""
         groups = self._target_groups(targets) if interventional_rows else []
         interventions = [self._interventions(dict.fromkeys(group)) for group in groups]
         return [
-            Request(observational_rows, {}),
-            *(Request(interventional_rows, targeted) for targeted in interventions),
+            SampleRequest(observational_rows, {}),
+            *(SampleRequest(interventional_rows, targeted) for targeted in interventions),
         ]
 
     def _target_groups(self, targets: Targets) -> list[tuple[str, ...]]:

@@ -8,10 +8,10 @@ from enco.data import InterventionalData, Regime
 
 __all__ = ["Levels", "needed_strength", "significant"]
 
-BINS = 6
+TEST_BINS = 6
 """Quantile bins of a continuous column: enough to see a shift of mean or spread, few enough for small regimes."""
 
-MOST_ROWS = 20_000
+TESTED_ROWS = 20_000
 """Rows of a regime that are used; more would only take longer."""
 
 
@@ -32,11 +32,11 @@ class Levels:
     def __init__(self, data: InterventionalData) -> None:
         self._data = data
         self._edges = {}
-        for position in np.flatnonzero(data.n_levels == 0):
+        for position in np.flatnonzero(data.is_continuous):
             slot = data.slots[position]
             regimes = [data.observational] if data.observational.n_rows else list(data.regimes)
             values = np.concatenate([_thin(regime.reals[:, slot]) for regime in regimes])
-            self._edges[int(position)] = np.unique(np.quantile(values, np.linspace(0, 1, BINS + 1)[1:-1]))
+            self._edges[int(position)] = np.unique(np.quantile(values, np.linspace(0, 1, TEST_BINS + 1)[1:-1]))
         self.sizes = np.array(
             [
                 len(self._edges[column]) + 1 if column in self._edges else size
@@ -48,7 +48,7 @@ class Levels:
 
     def of(self, regime: Regime) -> NDArray[np.int64]:
         """Return level indices [rows, N] of a regime, counted over all columns."""
-        rows = min(regime.n_rows, MOST_ROWS)
+        rows = min(regime.n_rows, TESTED_ROWS)
         found = np.empty((rows, self._data.n_variables), dtype=np.int64)
         for column in range(self._data.n_variables):
             slot = self._data.slots[column]
@@ -91,10 +91,10 @@ class Levels:
 
 
 def _thin(values: NDArray[np.generic]) -> NDArray[np.generic]:
-    """Take at most `MOST_ROWS` rows, evenly spread, since neighbouring rows are often alike."""
-    if len(values) <= MOST_ROWS:
+    """Take at most `TESTED_ROWS` rows, evenly spread, since neighbouring rows are often alike."""
+    if len(values) <= TESTED_ROWS:
         return values
-    return values[np.linspace(0, len(values) - 1, MOST_ROWS).astype(np.int64)]
+    return values[np.linspace(0, len(values) - 1, TESTED_ROWS).astype(np.int64)]
 
 
 def p_values(statistic: NDArray[np.float64], freedom: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -11,14 +11,14 @@ from enco.data import InterventionalData
 from enco.errors import DataError, SettingsError
 from enco.graphs.dag import ancestors
 from enco.simulate import SCM
+from enco.theory.edge_evidence import EdgeEvidence, edge_evidence, mutual_information
 from enco.theory.elimination import TableTooLargeError
-from enco.theory.evidence import EdgeEvidence, edge_evidence, mutual_information
 from enco.theory.gains import GainRange
-from enco.theory.records import PairCheck, ParentSetCheck, SpuriousCheck
-from enco.theory.report import TheoryReport
+from enco.theory.outcome import TheoryReport
+from enco.theory.pair_checks import PairCheck, ParentSetCheck, SpuriousCheck
+from enco.theory.regime_tables import MAX_CELLS, DataTables, ModelTables, Tables
 from enco.theory.scopes import ScopePlan
 from enco.theory.search import EffectSearch, Extremes
-from enco.theory.tables import MAX_CELLS, DataTables, ModelTables, Tables
 
 __all__ = ["BUDGET", "check_conditions"]
 

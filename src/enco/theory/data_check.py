@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from enco._describe import FEW_ROWS, _p_value, constant_columns
 from enco.data import InterventionalData, Regime
+from enco.data.describe import FEW_REGIME_ROWS, constant_columns, intervention_p_value
 from enco.errors import SettingsError
 from enco.theory._tests import Levels, needed_strength, p_values, significant
 from enco.theory.data_report import DataReport, SmallRegime
@@ -107,9 +107,9 @@ def _unmoved(data: InterventionalData, constant: NDArray[np.bool_], level: float
     found = []
     for regime in data.interventional:
         for target in regime.targets:
-            if regime.n_rows < FEW_ROWS or constant[target]:
+            if regime.n_rows < FEW_REGIME_ROWS or constant[target]:
                 continue
-            p = _p_value(data, target, regime)
+            p = intervention_p_value(data, target, regime)
             if p > level:
                 found.append((data.names[target], data.regime_label(regime), p))
     return found

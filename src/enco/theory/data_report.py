@@ -7,7 +7,7 @@ from typing import Any
 
 __all__ = ["DataReport", "SmallRegime"]
 
-_SHOWN = 8
+_SHOWN_WORDS = 8
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,9 @@ class DataReport:
 
 
 def _some(words: tuple[str, ...] | list[str]) -> str:
-    return ", ".join(words[:_SHOWN]) + (f" and {len(words) - _SHOWN:,} more" if len(words) > _SHOWN else "")
+    return ", ".join(words[:_SHOWN_WORDS]) + (
+        f" and {len(words) - _SHOWN_WORDS:,} more" if len(words) > _SHOWN_WORDS else ""
+    )
 
 
 def _count(number: int, noun: str) -> str:

@@ -22,7 +22,7 @@ Status = Literal["holds", "sampled", "assumed", "open", "missing", "fails"]
 - fails: violated.
 """
 
-ORDER: tuple[Status, ...] = ("holds", "sampled", "assumed", "open", "missing", "fails")
+STATUS_ORDER: tuple[Status, ...] = ("holds", "sampled", "assumed", "open", "missing", "fails")
 
 
 @dataclass(frozen=True)
@@ -141,4 +141,4 @@ def worst_status(statuses: list[Status]) -> Status:
     >>> worst_status(["holds", "sampled", "holds"])
     'sampled'
     """
-    return max(statuses, key=ORDER.index, default="holds")
+    return max(statuses, key=STATUS_ORDER.index, default="holds")

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from enco.errors import SettingsError
 from enco.theory.elimination import TableTooLargeError
 from enco.theory.gains import TOLERANCE, Gain, GainRange
+from enco.theory.regime_tables import Tables
 from enco.theory.scopes import Scope, ScopePlan
 from enco.theory.scores import SubsetScores, subset_scores
-from enco.theory.tables import Tables
 
 __all__ = ["EffectSearch"]
 

@@ -7,10 +7,10 @@ from math import inf, isfinite
 from typing import TYPE_CHECKING
 
 from enco.theory.gains import Gain, GainRange
-from enco.theory.records import PairCheck
+from enco.theory.pair_checks import PairCheck
 
 if TYPE_CHECKING:
-    from enco.theory.report import Failure, TheoryReport
+    from enco.theory.outcome import Failure, TheoryReport
 
 __all__ = ["describe", "number"]
 

@@ -5,11 +5,21 @@ import pytest
 import torch
 
 from enco.conditionals.continuous import LARGEST_VALUE, LOG_VARIANCE_RANGE, TAIL_SCALE, TAIL_SHARE
-from enco.conditionals.torch.heads import CategoricalHead, GaussianHead, SigmoidalFlowHead, continuous_head
+from enco.conditionals.heads import HEADS
+from enco.conditionals.torch.heads import RegisteredHead, SigmoidalFlowHead, torch_head
 from enco.conditionals.torch.heads.dsf import LARGEST_SLOPE, sigmoidal_layer
 from enco.conditionals.torch.heads.spline import SplineHead
 
+OF_KIND = {head.kind: head for head in HEADS}
 DENSITIES = ["gaussian", "dsf", "spline"]
+
+
+def continuous_head(density):
+    return torch_head(OF_KIND["continuous"], torch.zeros(1, dtype=torch.int64), density)
+
+
+def categorical_head(n_levels):
+    return RegisteredHead(OF_KIND["categorical"], n_levels)
 
 
 def random_parameters(head, count, scale, seed=0):
@@ -31,7 +41,7 @@ def test_densities_integrate_to_one(density, scale):
 
 def test_probabilities_of_levels_sum_to_one():
     n_levels = torch.tensor([2, 5, 3])
-    head = CategoricalHead(n_levels)
+    head = categorical_head(n_levels)
     parameters = 5 * torch.randn((3, 4, 5), generator=torch.Generator().manual_seed(0))
     total = torch.zeros(3, 4)
     for level in range(5):
@@ -48,7 +58,7 @@ def test_the_gaussian_loss_is_its_formula():
     network = np.exp(-((y - mean) ** 2) / (2 * variance)) / np.sqrt(2 * np.pi * variance)
     tail = np.exp(-(y**2) / (2 * TAIL_SCALE**2)) / np.sqrt(2 * np.pi * TAIL_SCALE**2)
     expected = -np.log((1 - TAIL_SHARE) * network + TAIL_SHARE * tail)
-    found = GaussianHead().loss(torch.from_numpy(np.stack([mean, log_variance], -1)), torch.from_numpy(y))
+    found = continuous_head("gaussian").loss(torch.from_numpy(np.stack([mean, log_variance], -1)), torch.from_numpy(y))
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
@@ -62,12 +72,12 @@ def test_the_categorical_loss_is_its_formula():
     for variable, row in np.ndindex(2, 30):
         own = clamped[variable, row, : n_levels[variable]]
         expected[variable, row] = np.log(np.exp(own).sum()) - own[y[variable, row]]
-    head = CategoricalHead(torch.from_numpy(n_levels))
+    head = categorical_head(torch.from_numpy(n_levels))
     np.testing.assert_allclose(head.loss(torch.from_numpy(logits), torch.from_numpy(y)), expected, atol=1e-9)
 
 
 def test_values_broadcast_over_toggles():
-    head = CategoricalHead(torch.tensor([2, 3]))
+    head = categorical_head(torch.tensor([2, 3]))
     parameters = torch.randn((2, 4, 5, 3), generator=torch.Generator().manual_seed(0))
     y = torch.tensor([[0, 1, 0, 1, 1], [2, 1, 0, 2, 2]])
     together = head.loss(parameters, y[:, None])
@@ -78,7 +88,7 @@ def test_values_broadcast_over_toggles():
 
 
 def test_selected_variables_keep_their_levels():
-    head = CategoricalHead(torch.tensor([2, 5, 3]))
+    head = categorical_head(torch.tensor([2, 5, 3]))
     parameters = torch.randn((3, 6, 5), generator=torch.Generator().manual_seed(0))
     y = torch.ones((3, 6), dtype=torch.int64)
     index = torch.tensor([2, 0])

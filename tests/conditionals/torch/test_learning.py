@@ -5,7 +5,7 @@ import pytest
 
 from enco import simulate
 from enco.data import InterventionalData
-from enco.estimators import independent
+from enco.gradients import independent
 
 ALWAYS, EVERYWHERE = np.ones(2), np.ones(2, bool)
 

@@ -11,7 +11,7 @@ from enco.errors import EncoError, MissingPackageError, SettingsError
 
 def test_importing_does_not_import_pytorch():
     code = (
-        "import sys, enco, enco.estimators, enco.conditionals.torch; "
+        "import sys, enco, enco.gradients, enco.conditionals.torch; "
         "enco.conditionals.torch.TorchSettings(density='spline'); "
         "sys.exit(bool({'torch', 'zuko'} & set(sys.modules)))"
     )

@@ -5,8 +5,7 @@ Map of the modules, in reading order:
 ==================  ====================================================================================
 `layout`            where each variable's weights lie in one flat array
 `random`            counter-based random streams, one per variable
-`vector_math`       exp and log that LLVM can vectorise
-`network`           hidden sums, output layer, softmax loss and their gradients for a block of rows
+`network`           hidden sums, output layer and their gradients for a block of rows
 `training`          distribution fitting of one variable (Eq. 1), with held-out early stopping
 `effects`           paired edge effects and losses of sampled graphs of one variable
 `engine`            `FusedConditionals`: owns the arrays, runs the kernels over variables on threads

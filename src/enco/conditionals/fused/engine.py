@@ -10,23 +10,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enco.candidates import Candidates
-from enco.conditionals.base import FitReport, Floats
-from enco.conditionals.continuous import Standardisation
+from enco.conditionals.base import FitReport, Floats, Training
 from enco.conditionals.fused.effects import (
     Table,
     change_losses,
     gather,
     graph_losses,
-    paired_effects,
     paired_effects_of,
     residuals,
 )
 from enco.conditionals.fused.layout import Layout
+from enco.conditionals.fused.network import Network, Networks, network_of
 from enco.conditionals.fused.present import PresentPart
 from enco.conditionals.fused.random import new_streams
 from enco.conditionals.fused.rows import TrainingRows
-from enco.conditionals.fused.training import center_tables, fit_variable
+from enco.conditionals.fused.training import Optimiser, Sample, Schedule, center_tables, fit_variable
+from enco.conditionals.heads import VariableHeads
 from enco.conditionals.held_out import repeats
+from enco.conditionals.reading import Reading
 from enco.data import InterventionalData, Regime
 
 __all__ = ["FusedConditionals", "NetworkSettings"]
@@ -43,6 +44,7 @@ class NetworkSettings:
     held_out: float = 0.1  # share of observational rows that decides when to stop; 0: all steps on all rows
     check_every: int = 50  # steps between looks at the held-out rows
     patience: int = 4  # looks without improvement before a variable stops
+    averaged: int = 1  # steps over which weights are averaged
     centred: bool = True  # whether an absent categorical parent stands for an average one
 
 
@@ -79,21 +81,22 @@ class FusedConditionals:
         self.n_jobs = n_jobs
         self._pool = ThreadPoolExecutor(n_jobs)
         self._column = np.arange(candidates.n_variables) if column is None else column
-        self._n_levels = data.n_levels[self._column]
-        self.layout = Layout.build(candidates, self._n_levels, settings.hidden)
+        self._reading = Reading.of(data, self._column)
+        self.layout = Layout.build(candidates, self.heads, settings.hidden)
         rng = np.random.default_rng([seed, 1])
         observational = [(data.observational, np.arange(data.observational.n_rows))]
         self._training = [TrainingRows.of(observational, candidates.n_variables, settings.held_out, rng)]
-        self._numeric = (self._n_levels == 0).astype(np.uint8)
-        unit, slot, numeric = Standardisation.of(data), data.slots[self._column], self._numeric.view(bool)
-        center, self._scale = np.zeros(len(self._column)), np.ones(len(self._column))
-        center[numeric] = unit.center[slot[numeric]]
-        self._scale[numeric] = unit.scale[slot[numeric]]
-        # A constant column has scale 0 and stays at value 0.
-        inverse_scale = np.divide(1.0, self._scale, out=np.zeros_like(self._scale), where=self._scale > 0)
-        rows = data.observational
-        self._columns = Table(rows.codes, rows.reals, slot, self._numeric, center, inverse_scale)
+        reading, rows = self._reading, data.observational
+        self._columns = Table(
+            rows.codes, rows.reals, reading.slot, self.heads.numeric, self.heads.logarithmic, reading.center,
+            reading.inverse_scale,
+        )  # fmt: skip
         self._start(rng, seed)
+
+    @property
+    def heads(self) -> VariableHeads:
+        """The head of each variable."""
+        return self._reading.heads
 
     def _start(self, rng: np.random.Generator, seed: int) -> None:
         self.weights = self.layout.initial_weights(rng)
@@ -132,7 +135,7 @@ class FusedConditionals:
         chosen = by_size if variables is None else by_size[np.isin(by_size, variables)]
         self._run(fit_one, chosen.tolist(), on_progress)
         # The density of a continuous variable in its own unit, not in standard deviations.
-        return FitReport(held_out_loss + np.log(np.where(self._scale > 0, self._scale, 1.0)), taken)
+        return FitReport(held_out_loss + self._reading.log_scale, taken)
 
     def extended(
         self, rows: Sequence[tuple[Regime, NDArray[np.int64]]], learning_rate: float, patience: int
@@ -155,13 +158,19 @@ class FusedConditionals:
         return other
 
     def anew(
-        self, candidates: Candidates, rows: Sequence[tuple[Regime, NDArray[np.int64]]], seed: int
+        self,
+        candidates: Candidates,
+        rows: Sequence[tuple[Regime, NDArray[np.int64]]],
+        seed: int,
+        training: Training | None = None,
     ) -> "FusedConditionals":
         """Return new networks over other candidates, trained on these rows only, where they leave a variable free."""
         other = copy(self)
+        if training is not None:
+            other.settings = replace(self.settings, **training._asdict())
         rng = np.random.default_rng([seed, 1])
         other.candidates = candidates
-        other.layout = Layout.build(candidates, self._n_levels, self.settings.hidden)
+        other.layout = Layout.build(candidates, self.heads, self.settings.hidden)
         other._training = [TrainingRows.of(rows, candidates.n_variables, self.settings.held_out, rng)]
         other._start(rng, seed)
         return other
@@ -171,18 +180,12 @@ class FusedConditionals:
     ) -> Floats:
         """Paired edge effects on rows of a regime, float64 [P]; NaN where not wanted or the effect is a target."""
         effect = np.full(self.candidates.n_pairs, np.nan)
-        base = np.zeros(self.candidates.n_variables)
-        threshold = _thresholds(edge_probability)
-        layout, pairs, table = self.layout, self.candidates, self._table(regime)
+        threshold, networks, table = _thresholds(edge_probability), self._networks(), self._table(regime)
 
         def run(variables: NDArray[np.int64]) -> None:
-            paired_effects_of(
-                variables, self.weights, layout.start, layout.hidden, layout.output_row, layout.n_outputs,
-                layout.table_row, pairs.start, pairs.cause, table, rows, threshold, self.streams,
-                wanted.view(np.uint8), effect, base,
-            )  # fmt: skip
+            paired_effects_of(variables, networks, table, rows, threshold, self.streams, wanted.view(np.uint8), effect)
 
-        free = np.setdiff1d(np.arange(pairs.n_variables), regime.targets)
+        free = np.setdiff1d(np.arange(self.candidates.n_variables), regime.targets)
         self._run(run, [free[k :: self.n_jobs] for k in range(self.n_jobs)])
         return effect
 
@@ -206,21 +209,8 @@ class FusedConditionals:
         """Mean loss of one variable given G sets of its candidate parents [G, k], [G]."""
         result = np.zeros(len(families), np.float32)
         x, y = self._gather(self._table(regime), rows, effect)
-        graph_losses(*self._network(effect), x, y, np.ascontiguousarray(families.view(np.uint8)), result)
+        graph_losses(self._network(effect), x, y, np.ascontiguousarray(families.view(np.uint8)), result)
         return result
-
-    def losses_of_changes(
-        self, regime: Regime, rows: NDArray[np.int64], effect: int, family: NDArray[np.bool_], wanted: NDArray[np.bool_]
-    ) -> tuple[float, Floats]:
-        """Mean loss of one variable given some of its candidate parents [k], and with a wanted one [k] in or out, [k].
-
-        A paired effect of a graph that is certain, so each change costs a fraction of what `family_losses` asks for.
-        """
-        effects = np.full(len(family), np.nan)
-        x, y = self._gather(self._table(regime), rows, effect)
-        certain, no_stream = _thresholds(family.astype(np.float64)), np.zeros(1, np.uint64)
-        loss = paired_effects(*self._network(effect), x, y, certain, no_stream, wanted.view(np.uint8), effects)
-        return loss, loss + np.where(family, -effects, effects)
 
     def row_losses(
         self,
@@ -238,18 +228,33 @@ class FusedConditionals:
         """
         loss = np.empty((1 + len(changes), len(rows)), np.float32)
         x, y = self._gather(self._table(regime), rows, effect)
-        change_losses(*self._network(effect), x, y, np.ascontiguousarray(family.view(np.uint8)), changes, loss)
+        change_losses(self._network(effect), x, y, np.ascontiguousarray(family.view(np.uint8)), changes, loss)
         return loss
 
+    def expert_losses(
+        self, effect: int, family: NDArray[np.bool_], regime: Regime, rows: NDArray[np.int64], steps: int
+    ) -> NDArray[np.float32]:
+        """Loss of each row by a network that is trained further for exactly these parents [k], [rows].
+
+        The model itself does not change.
+        """
+        part = PresentPart.of(self._network(effect), family)
+        moments = np.zeros((2, len(part.place)), np.float32)
+        optimiser = Optimiser(moments[0], moments[1], np.zeros(1, np.int64), new_streams(effect, 1))
+        self._train(effect, part.network, optimiser, _thresholds(family.astype(np.float64)), steps)
+        loss = np.empty((1, len(rows)), np.float32)
+        x, y = self._gather(self._table(regime), rows, effect, family)
+        change_losses(part.network, x, y, np.ones(x.shape[1], np.uint8), np.zeros(0, np.int64), loss)
+        return loss[0]
+
     def residuals(self, regime: Regime, rows: NDArray[np.int64], graph: NDArray[np.bool_]) -> list[Floats]:
-        """Return what a graph [P] leaves unexplained, [rows, levels] per variable, or [rows, 1] if it is continuous."""
-        width = np.where(self._numeric == 1, 1, self.layout.n_outputs)
-        result = [np.empty((len(rows), k), np.float32) for k in width.tolist()]
+        """Return what a graph [P] leaves unexplained of each variable, [rows, `Head.n_residuals`]."""
+        result = [np.empty((len(rows), k), np.float32) for k in self.heads.n_residuals.tolist()]
 
         def run(j: int) -> None:
             x, y = self._gather(self._table(regime), rows, j)
             parents = np.ascontiguousarray(graph[self.candidates.pairs_into(j)].view(np.uint8))
-            residuals(*self._network(j), x, y, parents, result[j])
+            residuals(self._network(j), x, y, parents, result[j])
 
         self._run(run, range(self.candidates.n_variables))
         return [residual.astype(np.float64) for residual in result]
@@ -264,37 +269,57 @@ class FusedConditionals:
             getattr(self, name)[...] = state[name]
 
     def _fit_variable(self, j: int, threshold: NDArray[np.uint64], steps: int) -> tuple[float, int]:
-        settings = self.settings
-        block, hidden, out_row, n_out, gaussian, table_row, numeric = self._network(j)
         segment = slice(self.layout.start[j], self.layout.start[j + 1])
         pairs = threshold[self.candidates.pairs_into(j)]
         possible = pairs > 0
-        part = PresentPart.of(possible, table_row, out_row, len(block) // hidden, hidden)
-        changed = [state[part.place] for state in (block, self.first[segment], self.second[segment])]
+        part = PresentPart.of(self._network(j), possible)
+        optimiser = Optimiser(
+            self.first[segment][part.place],
+            self.second[segment][part.place],
+            self.counters[j : j + 1],
+            self.streams[j : j + 1],
+        )
+        report = self._train(j, part.network, optimiser, pairs, steps)
+        changed = (part.network.weights.reshape(-1), optimiser.first, optimiser.second)
+        for state, new in zip((self.weights, self.first, self.second), changed, strict=True):
+            part.write_back(state[segment], new)
+        return report
+
+    def _train(
+        self, j: int, network: Network, optimiser: Optimiser, threshold: NDArray[np.uint64], steps: int
+    ) -> tuple[float, int]:
+        """Train the network of a variable over those of its candidate parents [k] that can be present, in place."""
+        settings, possible = self.settings, threshold > 0
         rows = [(rows.table(self._columns), *rows.free(j)) for rows in self._training]
         x, y = self._gather_all([(table, train) for table, train, _ in rows], j, possible)
         x_held, y_held = self._gather_all([(table, held) for table, _, held in rows], j, possible)
-        batch = min(settings.batch, len(x))
-        report: tuple[float, int] = fit_variable(
-            *changed, np.empty_like(changed[0]), np.zeros_like(changed[0]), hidden, part.out_row, n_out, gaussian,
-            part.table_row, numeric[possible], x, y, x_held, y_held, pairs[possible], self.streams[j : j + 1],
-            self.counters[j : j + 1], steps, batch, settings.learning_rate, settings.weight_decay, settings.check_every,
+        schedule = Schedule(
+            steps,
+            min(settings.batch, len(x)),
+            settings.learning_rate,
+            settings.weight_decay,
+            settings.check_every,
             settings.patience if settings.held_out else 0,
-        )  # fmt: skip
-        if settings.centred and not gaussian:
-            weights = changed[0].reshape(-1, hidden)
-            center_tables(weights, part.out_row, part.table_row, numeric[possible], x, pairs[possible])
-        for state, new in zip((block, self.first[segment], self.second[segment]), changed, strict=True):
-            state[part.place] = new
+            settings.averaged,
+        )
+        report: tuple[float, int] = fit_variable(
+            network, optimiser, Sample(x, y, x_held, y_held), threshold[possible], schedule
+        )
+        if settings.centred and self.heads[j].centred:
+            center_tables(network, x, threshold[possible])
         return report
 
-    def _network(self, j: int) -> tuple[Any, ...]:
-        """Weights of variable j and what describes them: the first arguments of the kernels."""
-        layout, pairs = self.layout, self.candidates.pairs_into(j)
-        block = self.weights[layout.start[j] : layout.start[j + 1]]
-        numeric = self._numeric[self.candidates.cause[pairs]]
-        shape = layout.hidden, int(layout.output_row[j]), int(layout.n_outputs[j]), bool(self._numeric[j])
-        return block, *shape, layout.table_row[pairs], numeric
+    def _networks(self) -> Networks:
+        """All networks as the kernels read them."""
+        layout, pairs = self.layout, self.candidates
+        return Networks(
+            self.weights, layout.start, layout.hidden, layout.output_row, layout.n_outputs, self.heads.code,
+            self._columns.numeric,
+            layout.table_row, pairs.start, pairs.cause,
+        )  # fmt: skip
+
+    def _network(self, j: int) -> Network:
+        return network_of(self._networks(), j)
 
     def _table(self, regime: Regime) -> Table:
         return self._columns._replace(codes=regime.codes, reals=regime.reals)
@@ -314,7 +339,7 @@ class FusedConditionals:
         self, parts: list[tuple[Table, NDArray[np.int64]]], j: int, some: NDArray[np.bool_]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         blocks = [self._gather(table, rows, j, some) for table, rows in parts]
-        if len(blocks) == 1:  # observational rows alone, in every stage but refinement: no second copy
+        if len(blocks) == 1:  # observational rows alone, in every stage but the search: no second copy
             return blocks[0]
         return np.concatenate([x for x, _ in blocks]), np.concatenate([y for _, y in blocks])
 

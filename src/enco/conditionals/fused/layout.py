@@ -4,9 +4,9 @@ The network of variable j computes, for a row x and the set of parents present i
 
     h = b + sum over present parents i of e_ij(x_i),      outputs = V LeakyReLU(h) + c,
 
-with e_ij(x) a row of a table for a categorical parent and x w_ij + u_ij for a continuous one: u says that the parent is
-there, so that zero is a value like any other. The outputs are one logit per level, or mean and log-variance. Block j of
-the flat array holds, in this order, rows of H numbers
+with e_ij(x) a row of a table if the parent has levels, and x w_ij + u_ij if it is a number: u says that the parent is
+there, so that zero is a value like any other. What the outputs mean is a matter of the head. Block j of the flat array
+holds, in this order, rows of H numbers
 
     b                      1 row
     tables                 one row per level of each candidate parent, or the two rows w and u, in candidate order
@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enco.candidates import Candidates
+from enco.conditionals.heads import VariableHeads
 
 __all__ = ["Layout"]
 
@@ -51,31 +52,32 @@ class Layout:
     n_outputs: NDArray[np.int64]
 
     @classmethod
-    def build(cls, candidates: Candidates, n_levels: NDArray[np.int64], hidden: int) -> "Layout":
-        """Lay out the networks of variables with so many levels, 0 for a continuous one.
+    def build(cls, candidates: Candidates, heads: VariableHeads, hidden: int) -> "Layout":
+        """Lay out the networks of variables with these heads.
 
         Examples
         --------
         >>> from enco.candidates import Candidates
-        >>> layout = Layout.build(Candidates.all_pairs(2), np.array([2, 3]), hidden=8)
+        >>> heads = VariableHeads.of(["categorical", "categorical"], np.array([2, 3]))
+        >>> layout = Layout.build(Candidates.all_pairs(2), heads, hidden=8)
         >>> layout.start.tolist()  # 1 + 3 + 2 + 1 rows of 8, then 1 + 2 + 3 + 1 rows of 8
         [0, 56, 112]
         """
         n_variables = candidates.n_variables
-        width = np.where(n_levels > 0, n_levels, 2).astype(np.int64)  # rows as a parent, and outputs
+        n_rows, n_outputs = heads.n_rows, heads.n_outputs
         start = np.zeros(n_variables + 1, np.int64)
         table_row = np.zeros(candidates.n_pairs, np.int64)
         output_row = np.zeros(n_variables, np.int64)
         for effect in range(n_variables):
             pairs = candidates.pairs_into(effect)
-            levels = width[candidates.cause[pairs]]
-            ends = 1 + np.cumsum(levels)
-            table_row[pairs] = ends - levels
+            sizes = n_rows[candidates.cause[pairs]]
+            ends = 1 + np.cumsum(sizes)
+            table_row[pairs] = ends - sizes
             output_row[effect] = ends[-1] if len(ends) else 1
-            bias_rows = -(-int(width[effect]) // hidden)
-            rows = output_row[effect] + width[effect] + bias_rows
+            bias_rows = -(-int(n_outputs[effect]) // hidden)
+            rows = output_row[effect] + n_outputs[effect] + bias_rows
             start[effect + 1] = start[effect] + rows * hidden
-        return cls(hidden, start, table_row, output_row, width)
+        return cls(hidden, start, table_row, output_row, n_outputs)
 
     @property
     def size(self) -> int:

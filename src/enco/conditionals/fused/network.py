@@ -1,55 +1,144 @@
-"""The network of one variable on a block of rows: forward, loss, and gradient.
+"""The network of one variable on a block of rows: from hidden sums to outputs, and back to gradients.
 
-Legend of the kernels, which take plain arrays:
+What the outputs mean, their loss and its gradient are a matter of `enco.conditionals.heads`.
+
+Kernels take the network of a variable as one `Network`, and the buffers of a pass over some rows as one `Pass`. The
+rest of the legend:
 
 =========  =================  ==========================================================================
 name       shape              meaning
 =========  =================  ==========================================================================
 rows       R                  rows in the block (the buffers may be longer)
-x          float32 [R, k]     each candidate parent: its level, or its standardised value if it is continuous
+x          float32 [R, k]     each candidate parent: its level, or its standardised value if it is numeric
 y          float32 [R]        the variable itself, likewise
-numeric    uint8 [k]          whether each candidate parent is continuous
-table_row  int64 [k]          row of `weights` where the table of each candidate parent starts; a continuous parent
-                              has two rows, w and u, and contributes x w + u
 threshold  uint64 [k]         edge probability times 2^32
-present    uint8 [R, k]       the sampled graphs: one per row, restricted to edges into this variable
-weights    float32 [*, H]     the variable's block seen as rows (see `layout`): row 0 is the hidden bias
-h          float32 [R, H]     hidden sums before the activation
-a          float32 [R, H]     LeakyReLU(h)
-out_w      float32 [K, H]     output weights, `out_b` float32 [K] their biases
-logits     float32 [K, R]     outputs, one row each so that loops run along rows: a logit per level, or mean and
-                              log-variance of a continuous variable (`gaussian`)
 =========  =================  ==========================================================================
 
 Kernels that other kernels call are inlined by force: Numba links a separate callee differently when it comes from the
 cache, and then the first run of a program and the second would not give the same bits.
 """
 
-from math import log, log1p, pi
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from enco._compile import njit
-from enco.conditionals.continuous import LOG_VARIANCE_RANGE, TAIL_SCALE, TAIL_SHARE
 from enco.conditionals.fused.random import next_bits
-from enco.conditionals.fused.vector_math import FAST, LARGEST_LOGIT, fast_exp, fast_log
+from enco.conditionals.vector_math import FAST
+from enco.system.compilation import njit
 
-__all__ = ["LEAK", "backward", "losses", "outputs", "sample_hidden", "sample_present"]
+__all__ = [
+    "LEAK",
+    "Network",
+    "Networks",
+    "Pass",
+    "activate",
+    "backward",
+    "forward",
+    "like",
+    "network_of",
+    "new_pass",
+    "outputs",
+    "sample_hidden",
+    "sample_present",
+    "toggle",
+]
 
 f32 = np.float32
-# Constants of the density of a continuous variable, see `enco.conditionals.continuous`.
-_LOWEST, _HIGHEST = f32(LOG_VARIANCE_RANGE[0]), f32(LOG_VARIANCE_RANGE[1])
-_NETWORK_TERM = f32(log1p(-TAIL_SHARE) - 0.5 * log(2 * pi))
-_TAIL_TERM = f32(log(TAIL_SHARE / TAIL_SCALE) - 0.5 * log(2 * pi))
-_TAIL_PRECISION = f32(0.5 / TAIL_SCALE**2)
-
 LEAK = f32(0.1)  # slope of LeakyReLU below zero, as in the paper
 
 F32 = NDArray[np.float32]
 U8 = NDArray[np.uint8]
 I64 = NDArray[np.int64]
 U64 = NDArray[np.uint64]
+
+
+class Network(NamedTuple):
+    """The network of one variable: its block of weights seen as rows (see `layout`), and what the rows are."""
+
+    weights: F32  # [*, H]: the hidden bias, tables of the candidate parents, output weights, output biases
+    out_row: int  # row where the output weights start
+    out_w: F32  # [K, H], the output weights
+    out_b: F32  # [at least K], their biases
+    head: int  # code of the head, which says what the outputs mean
+    table_row: I64  # [k], row where the table of each candidate parent starts
+    numeric: U8  # [k], whether a candidate parent is a number x, with two rows w and u that contribute x w + u
+
+
+class Networks(NamedTuple):
+    """The networks of all N variables, one after the other, and their P candidate pairs."""
+
+    flat: F32  # all blocks
+    start: I64  # [N + 1], where each block starts
+    hidden: int  # H
+    out_row: I64  # [N]
+    n_outputs: I64  # [N]
+    head: I64  # [N]
+    numeric: U8  # [N]
+    table_row: I64  # [P]
+    pair_start: I64  # [N + 1], first candidate pair into each variable
+    cause: I64  # [P]
+
+
+class Pass(NamedTuple):
+    """Buffers of one pass through a network."""
+
+    present: U8  # [R, k], the sampled graphs: one per row, restricted to edges into this variable
+    h: F32  # [R, H], hidden sums before the activation
+    a: F32  # [R + 1, H], LeakyReLU(h)
+    logits: F32  # [K, R + 1], outputs, one row each so that loops run along rows
+    loss: F32  # [R]
+
+
+def like(network: Network, block: F32) -> Network:
+    """Return a network of the same shape over other numbers: another block of weights, or its gradient."""
+    hidden, n_out = network.weights.shape[1], network.out_w.shape[0]
+    rows = block.reshape(-1, hidden)
+    first_bias = network.out_row + n_out
+    return Network(
+        rows,
+        network.out_row,
+        rows[network.out_row : first_bias],
+        block[first_bias * hidden :],
+        network.head,
+        network.table_row,
+        network.numeric,
+    )
+
+
+def network_of(networks: Networks, j: int) -> Network:
+    """Return the network of one variable."""
+    block = networks.flat[networks.start[j] : networks.start[j + 1]]
+    rows = block.reshape(-1, networks.hidden)
+    out_row = networks.out_row[j]
+    first_bias = out_row + networks.n_outputs[j]
+    pairs = slice(networks.pair_start[j], networks.pair_start[j + 1])
+    return Network(
+        rows,
+        out_row,
+        rows[out_row:first_bias],
+        block[first_bias * networks.hidden :],
+        networks.head[j],
+        networks.table_row[pairs],
+        networks.numeric[networks.cause[pairs]],
+    )
+
+
+compiled_like = njit(forceinline=True, nogil=True, error_model="numpy")(like)
+compiled_network_of = njit(forceinline=True, nogil=True, error_model="numpy")(network_of)
+
+
+@njit(cache=True, forceinline=True, nogil=True, error_model="numpy")
+def new_pass(network: Network, rows: int) -> Pass:
+    """Buffers for so many rows; `outputs` computes rows in pairs, hence one to spare."""
+    n_out, hidden = network.out_w.shape
+    return Pass(
+        np.empty((rows, network.table_row.shape[0]), np.uint8),
+        np.empty((rows, hidden), np.float32),
+        np.zeros((rows + 1, hidden), np.float32),
+        np.zeros((n_out, rows + 1), np.float32),
+        np.empty(rows, np.float32),
+    )
 
 
 @njit(cache=True, forceinline=True, nogil=True, error_model="numpy")
@@ -69,8 +158,9 @@ def sample_present(stream: U64, threshold: U64, present: U8, rows: int) -> None:
 
 
 @njit(cache=True, forceinline=True, nogil=True, error_model="numpy", fastmath=FAST)
-def sample_hidden(weights: F32, table_row: I64, numeric: U8, x: F32, present: U8, h: F32, rows: int) -> None:
+def sample_hidden(network: Network, x: F32, present: U8, h: F32, rows: int) -> None:
     """Hidden sums: the bias plus what each present parent contributes; work follows the parents present."""
+    weights, table_row, numeric = network.weights, network.table_row, network.numeric
     hidden = weights.shape[1]
     for r in range(rows):
         for u in range(hidden):
@@ -85,6 +175,34 @@ def sample_hidden(weights: F32, table_row: I64, numeric: U8, x: F32, present: U8
                 row = table_row[c] + np.int64(x[r, c])
                 for u in range(hidden):
                     h[r, u] += weights[row, u]
+
+
+@njit(cache=True, forceinline=True, nogil=True, error_model="numpy", fastmath=FAST)
+def activate(h: F32, a: F32, rows: int) -> None:
+    """LeakyReLU over a block."""
+    for r in range(rows):
+        for u in range(h.shape[1]):
+            v = h[r, u]
+            a[r, u] = max(v, LEAK * v)
+
+
+@njit(cache=True, forceinline=True, nogil=True, error_model="numpy", fastmath=FAST)
+def toggle(network: Network, x: F32, present: U8, h: F32, a: F32, c: int, rows: int) -> None:
+    """LeakyReLU of the hidden sums with candidate c taken out where it is present, and put in where it is not."""
+    weights, hidden = network.weights, network.weights.shape[1]
+    for r in range(rows):
+        sign = f32(-1.0) if present[r, c] else f32(1.0)
+        if network.numeric[c]:
+            row = network.table_row[c]
+            slope = sign * x[r, c]
+            for u in range(hidden):
+                v = h[r, u] + slope * weights[row, u] + sign * weights[row + 1, u]
+                a[r, u] = max(v, LEAK * v)
+        else:
+            row = network.table_row[c] + np.int64(x[r, c])
+            for u in range(hidden):
+                v = h[r, u] + sign * weights[row, u]
+                a[r, u] = max(v, LEAK * v)
 
 
 @njit(cache=True, forceinline=True, nogil=True, error_model="numpy", fastmath=FAST)
@@ -135,78 +253,23 @@ def outputs(a: F32, out_w: F32, out_b: F32, logits: F32, rows: int) -> None:
 
 
 @njit(cache=True, forceinline=True, nogil=True, error_model="numpy", fastmath=FAST)
-def losses(logits: F32, gaussian: bool, y: F32, loss: F32, rows: int, differentiate: bool) -> None:
-    """Negative log-likelihood per row; `differentiate` turns the logits into its gradient by them."""
-    if gaussian:
-        gaussian_losses(logits, y, loss, rows, differentiate)
-    else:
-        categorical_losses(logits, y, loss, rows, differentiate)
+def forward(network: Network, x: F32, work: Pass, rows: int) -> None:
+    """From rows and the graphs in `work` to hidden sums, activations and outputs."""
+    sample_hidden(network, x, work.present, work.h, rows)
+    activate(work.h, work.a, rows)
+    outputs(work.a, network.out_w, network.out_b, work.logits, rows)
 
 
 @njit(cache=True, forceinline=True, nogil=True, error_model="numpy", fastmath=FAST)
-def categorical_losses(logits: F32, y: F32, loss: F32, rows: int, differentiate: bool) -> None:
-    """Log sum_k exp(logit_k) - logit_y per row; its gradient is softmax(logits) minus one at y."""
-    n_out = logits.shape[0]
-    for r in range(rows):
-        loss[r] = -min(max(logits[np.int64(y[r]), r], -LARGEST_LOGIT), LARGEST_LOGIT)
-    if differentiate:
-        for k in range(n_out):
-            for r in range(rows):
-                logits[k, r] = fast_exp(logits[k, r])
-        for r in range(rows):
-            s = f32(0.0)
-            for k in range(n_out):
-                s += logits[k, r]
-            loss[r] += fast_log(s)
-            s = f32(1.0) / s
-            for k in range(n_out):
-                logits[k, r] *= s
-            logits[np.int64(y[r]), r] -= f32(1.0)
-    else:
-        total = logits[n_out - 1]  # the last row doubles as the running sum of exponentials
-        for r in range(rows):
-            total[r] = fast_exp(total[r])
-        for k in range(n_out - 1):
-            for r in range(rows):
-                total[r] += fast_exp(logits[k, r])
-        for r in range(rows):
-            loss[r] += fast_log(total[r])
+def backward(network: Network, gradient: Network, x: F32, work: Pass, rows: int) -> None:
+    """Add the gradient of the mean loss over a block to `gradient`, which has the shape of the network.
 
-
-@njit(cache=True, forceinline=True, nogil=True, error_model="numpy", fastmath=FAST)
-def gaussian_losses(logits: F32, y: F32, loss: F32, rows: int, differentiate: bool) -> None:
-    """-log((1 - TAIL_SHARE) Normal(y; m, exp(s)) + TAIL_SHARE Normal(y; 0, TAIL_SCALE^2)) per row, logits = (m, s).
-
-    With q the share of the first term in the sum and z^2 = (y - m)^2 exp(-s), the gradient is -q (y - m) exp(-s) by m
-    and q (1 - z^2) / 2 by s; zero by s outside `LOG_VARIANCE_RANGE`.
+    `work.logits` is what `losses` made of it, the gradient by the outputs, and is divided by the number of rows;
+    `work.h` becomes the gradient of h.
     """
-    for r in range(rows):
-        m = logits[0, r]
-        s = min(max(logits[1, r], _LOWEST), _HIGHEST)
-        precision = fast_exp(-s)
-        z2 = (y[r] - m) * (y[r] - m) * precision
-        network = _NETWORK_TERM - f32(0.5) * (s + z2)
-        tail = _TAIL_TERM - _TAIL_PRECISION * y[r] * y[r]
-        larger = max(network, tail)
-        total = fast_exp(network - larger) + fast_exp(tail - larger)
-        loss[r] = -larger - fast_log(total)
-        if differentiate:
-            q = fast_exp(network - larger) / total
-            inside = f32(s == logits[1, r])
-            logits[0, r] = -q * (y[r] - m) * precision
-            logits[1, r] = f32(0.5) * q * (f32(1.0) - z2) * inside
-
-
-@njit(cache=True, forceinline=True, nogil=True, error_model="numpy", fastmath=FAST)
-def backward(
-    table_row: I64, numeric: U8, x: F32, present: U8, h: F32, a: F32, out_w: F32, out_gradient: F32,
-    gradient: F32, out_row: int, bias_gradient: F32, rows: int,
-) -> None:  # fmt: skip
-    """Add the gradient of the mean loss over a block to `gradient` (rows as in `weights`) and `bias_gradient`.
-
-    `out_gradient` [K, R] is what `losses` made of the logits, and is divided by the number of rows; `h` becomes the
-    gradient of h.
-    """
+    table_row, numeric, out_w = network.table_row, network.numeric, network.out_w
+    present, h, a, out_gradient = work.present, work.h, work.a, work.logits
+    table_gradient, bias_gradient = gradient.weights, gradient.out_b
     hidden = h.shape[1]
     n_out = out_w.shape[0]
     scale = f32(1.0) / f32(rows)
@@ -219,7 +282,7 @@ def backward(
         bias_gradient[k] += s
     even = rows - rows % 4
     for k in range(n_out):
-        g = gradient[out_row + k]
+        g = gradient.out_w[k]
         for r in range(0, even, 4):
             d0 = out_gradient[k, r]
             d1 = out_gradient[k, r + 1]
@@ -251,15 +314,15 @@ def backward(
         for u in range(hidden):
             g_h = a[r, u] * (f32(1.0) if h[r, u] > f32(0.0) else LEAK)
             h[r, u] = g_h
-            gradient[0, u] += g_h
+            table_gradient[0, u] += g_h
         for c in range(table_row.shape[0]):
             if present[r, c] and numeric[c]:
                 row = table_row[c]
                 v = x[r, c]
                 for u in range(hidden):
-                    gradient[row, u] += v * h[r, u]
-                    gradient[row + 1, u] += h[r, u]
+                    table_gradient[row, u] += v * h[r, u]
+                    table_gradient[row + 1, u] += h[r, u]
             elif present[r, c]:
                 row = table_row[c] + np.int64(x[r, c])
                 for u in range(hidden):
-                    gradient[row, u] += h[r, u]
+                    table_gradient[row, u] += h[r, u]

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["PresentPart"]
+from enco.conditionals.fused.network import F32, I64, Network, like
 
-I64 = NDArray[np.int64]
+__all__ = ["PresentPart"]
 
 
 @dataclass(frozen=True)
@@ -21,29 +21,40 @@ class PresentPart:
     ----------
     place : int64
         Positions in the block, in the order of the smaller block.
-    table_row : int64
-        Row of the smaller block where the table of each of its parents starts.
-    out_row : int
-        Row of the smaller block where its output weights start.
+    network : Network
+        The smaller one, over a copy of its numbers.
     """
 
     place: I64
-    table_row: I64
-    out_row: int
+    network: Network
 
     @classmethod
-    def of(cls, possible: NDArray[np.bool_], table_row: I64, out_row: int, n_rows: int, hidden: int) -> "PresentPart":
-        """Choose some of the parents of a network whose block has `n_rows` rows.
+    def of(cls, network: Network, possible: NDArray[np.bool_]) -> "PresentPart":
+        """Choose some of the parents of a network.
 
         Examples
         --------
-        >>> part = PresentPart.of(np.array([False, True]), np.array([1, 3]), out_row=5, n_rows=7, hidden=1)
-        >>> part.place.tolist(), part.table_row.tolist(), part.out_row  # bias, second table, output weight and its bias
+        >>> block = np.arange(7, dtype=np.float32)  # bias, two tables of two rows, output weight and its bias
+        >>> rows = block.reshape(-1, 1)
+        >>> network = Network(rows, 5, rows[5:6], block[6:], 0, np.array([1, 3]), np.zeros(2, np.uint8))
+        >>> part = PresentPart.of(network, np.array([False, True]))
+        >>> part.place.tolist(), part.network.table_row.tolist(), part.network.out_row
         ([0, 3, 4, 5, 6], [1], 3)
         """
-        ends = np.append(table_row[1:], out_row)
-        tables = [np.arange(begin, end) for begin, end in zip(table_row[possible], ends[possible], strict=True)]
-        rows = np.concatenate([np.zeros(1, np.int64), *tables, np.arange(out_row, n_rows)])
-        widths = (ends - table_row)[possible]
+        n_rows, hidden = network.weights.shape
+        ends = np.append(network.table_row[1:], network.out_row)
+        begins, ends = network.table_row[possible], ends[possible]
+        tables = [np.arange(begin, end) for begin, end in zip(begins, ends, strict=True)]
+        rows = np.concatenate([np.zeros(1, np.int64), *tables, np.arange(network.out_row, n_rows)])
         place = (rows[:, None] * hidden + np.arange(hidden)).ravel()
-        return cls(place, 1 + np.cumsum(widths) - widths, len(rows) - (n_rows - out_row))
+        widths = ends - begins
+        smaller = network._replace(
+            out_row=len(rows) - (n_rows - int(network.out_row)),
+            table_row=1 + np.cumsum(widths) - widths,
+            numeric=network.numeric[possible],
+        )
+        return cls(place, like(smaller, network.weights.reshape(-1)[place]))
+
+    def write_back(self, block: F32, part: F32) -> None:
+        """Put the numbers of the smaller network where the larger one has them."""
+        block[self.place] = part

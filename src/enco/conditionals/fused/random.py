@@ -8,7 +8,7 @@ stream, saving the number saves the stream.
 import numpy as np
 from numpy.typing import NDArray
 
-from enco._compile import njit
+from enco.system.compilation import njit
 
 __all__ = ["mix", "new_streams", "next_bits"]
 

@@ -8,10 +8,10 @@ PyTorch and zuko are an extra, ``pip install "enco[torch]"``. Importing this pac
 `requirements`      are PyTorch, zuko and the device there?
 `threads`           PyTorch on one thread
 `rows`              rows of a regime as tensors, continuous columns standardised
-`heads`             output numbers to the negative log-likelihood: categorical, Gaussian, flows
+`heads`             output numbers to the negative log-likelihood: registered heads, flows
 `parents`           which parents each variable has, and sampled graphs over them
 `network`           the built-in networks of many variables at once: additive first layer, then the rest
-`centring`          an absent parent is an average one, where all is categorical
+`centring`          an absent parent is an average one, where the head wants it
 `custom`            the same interface around a user's `nn.Module`
 `bank`              networks with one head, their weights, Adam moments and random stream
 `banks`             which variables share a bank

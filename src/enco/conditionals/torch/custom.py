@@ -15,26 +15,13 @@ from torch.func import functional_call
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.dropout import _DropoutNd
 
-from enco.conditionals.torch.heads import Head
-from enco.conditionals.torch.parents import Kind, Parents, Present
+from enco.conditionals.torch.heads import TorchHead
+from enco.conditionals.torch.parents import Parents, Present, Source
 from enco.conditionals.torch.rows import Columns, Rows
 from enco.conditionals.torch.settings import NetworkFactory
 from enco.errors import SettingsError
 
-__all__ = ["CustomNetwork", "encoding_starts"]
-
-
-def encoding_starts(levels: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
-    """First input of each parent and the number of inputs, given the parents' levels (0: continuous).
-
-    Examples
-    --------
-    >>> encoding_starts(np.array([3, 0, 2]))
-    (array([0, 3, 5]), 7)
-    """
-    widths = np.where(levels > 0, levels, 2)
-    ends = np.cumsum(widths)
-    return ends - widths, int(widths.sum())
+__all__ = ["CustomNetwork"]
 
 
 class CustomNetwork:
@@ -45,27 +32,26 @@ class CustomNetwork:
     factory : callable (n_inputs, n_outputs) -> nn.Module
     parents : Parents
         Of one variable.
-    levels : int64 [k]
-        Levels of its candidate parents in candidate order, 0 for a continuous one.
-    head : Head
+    causes : int64 [k]
+        Its candidate parents in candidate order.
+    head : TorchHead
     target_column : int
-    categorical : bool
-        Kind of the variable.
     columns : Columns
     seed : int
         Of the module's initial parameters.
     """
 
     def __init__(
-        self, factory: NetworkFactory, parents: Parents, *, levels: NDArray[np.int64], head: Head, target_column: int,
-        categorical: bool, columns: Columns, seed: int,
+        self, factory: NetworkFactory, parents: Parents, *, causes: NDArray[np.int64], head: TorchHead,
+        target_column: int, columns: Columns, seed: int,
     ) -> None:  # fmt: skip
         self.parents, self.head = parents, head
-        self.target_column, self.categorical = target_column, categorical
-        starts, self.n_inputs = encoding_starts(levels)
+        self.target_column = target_column
+        widths, numeric = columns.heads.n_rows[causes], columns.heads.numeric.view(bool)[causes]
+        starts, self.n_inputs = np.cumsum(widths) - widths, int(widths.sum())
         device = columns.device
-        self._code_start = torch.from_numpy(starts[levels > 0]).to(device)
-        self._real_start = torch.from_numpy(starts[levels == 0]).to(device)
+        self._code_start = torch.from_numpy(starts[~numeric]).to(device)
+        self._real_start = torch.from_numpy(starts[numeric]).to(device)
         with torch.random.fork_rng(devices=[]):  # a factory draws from the global stream: leave that as it was
             torch.default_generator.manual_seed(seed)
             self.module = _checked(factory(self.n_inputs, head.n_outputs), self.n_inputs, head.n_outputs).to(device)
@@ -87,7 +73,7 @@ class CustomNetwork:
 
     def target(self, rows: Rows) -> Tensor:
         """Values of the variable itself, [1, R]."""
-        return rows.codes.T[[self.target_column]].long() if self.categorical else rows.reals.T[[self.target_column]]
+        return rows.reals.T[[self.target_column]] if self.head.numeric else rows.codes.T[[self.target_column]].long()
 
     def hidden(self, weights: Tensor, rows: Rows, present: Present) -> Tensor:
         """Encode the parents that are present, [1, R, n_inputs]."""
@@ -98,10 +84,10 @@ class CustomNetwork:
         total[0][:, self._real_start + 1] = present.reals[0].T
         return total
 
-    def contribution(self, weights: Tensor, rows: Rows, kind: Kind, slots: Tensor) -> Tensor:
+    def contribution(self, weights: Tensor, rows: Rows, source: Source, slots: Tensor) -> Tensor:
         """Encode single parents, [1, W, R, n_inputs]."""
         terms = torch.zeros((1, slots.shape[1], len(rows), self.n_inputs), device=weights.device)
-        if kind == "codes":
+        if source == "codes":
             return terms.scatter_(3, self._levels(rows)[slots].unsqueeze(-1), 1.0)
         each = torch.arange(slots.shape[1], device=slots.device)
         terms[0, each, :, self._real_start[slots[0]]] = self.parents.values(rows)[0, slots[0]]

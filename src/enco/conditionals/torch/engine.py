@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enco.candidates import Candidates
-from enco.conditionals.base import FitReport, Floats
+from enco.conditionals.base import FitReport, Floats, Training
 from enco.conditionals.held_out import repeats, split_rows
 from enco.conditionals.torch.requirements import check_packages, find_device
 from enco.conditionals.torch.settings import TorchSettings
@@ -143,11 +143,34 @@ class TorchConditionals:
         times = repeats(len(self._train), sum(len(train) for _, _, train, _ in splits))
         trained = [(regime, np.repeat(those[train], times)) for regime, those, train, _ in splits]
         stopped = [(regime, np.repeat(those[held], times)) for regime, those, _, held in splits]
-        other._train, other._held = self._columns.join(self._train, trained), self._columns.join(self._held, stopped)
+        other._train = self._columns.join([self._train], trained)
+        other._held = self._columns.join([self._held], stopped)
         with one_thread_each():
             other.banks = build_banks(self.candidates, self._columns, other.settings, BANK, rng)
             for new, old in zip(other.banks, self.banks, strict=True):
                 new.weights.copy_(old.weights)
+        return other
+
+    def anew(
+        self,
+        candidates: Candidates,
+        rows: Sequence[tuple[Regime, NDArray[np.int64]]],
+        seed: int,
+        training: Training | None = None,
+    ) -> TorchConditionals:
+        """Return new networks over other candidates, trained on these rows only, where they leave a variable free."""
+        from enco.conditionals.torch.banks import build_banks
+
+        other = copy(self)
+        if training is not None:
+            other.settings = replace(self.settings, **training._asdict())
+        rng = np.random.default_rng([seed, 1])
+        splits = [(regime, those, *split_rows(len(those), self.settings.held_out, rng)) for regime, those in rows]
+        other.candidates = candidates
+        other._train = self._columns.join([], [(regime, those[train]) for regime, those, train, _ in splits])
+        other._held = self._columns.join([], [(regime, those[held]) for regime, those, _, held in splits])
+        with one_thread_each():
+            other.banks = build_banks(candidates, self._columns, self.settings, BANK, rng)
         return other
 
     def edge_effects(
@@ -177,17 +200,55 @@ class TorchConditionals:
         self._run(lambda bank: graph_losses(bank, block, padded, mean_loss))
         return mean_loss
 
+    def row_losses(
+        self,
+        regime: Regime,
+        rows: NDArray[np.int64],
+        effect: int,
+        family: NDArray[np.bool_],
+        changes: NDArray[np.int64],
+    ) -> NDArray[np.float32]:
+        """Loss of each row given some candidate parents [k], and with each change, a place among them, in or out.
+
+        Returns
+        -------
+        float32 [1 + changes, rows]
+        """
+        from enco.conditionals.torch.effects import row_losses
+
+        graphs = np.zeros((1 + len(changes), self.candidates.n_pairs), bool)
+        into = graphs[:, self.candidates.pairs_into(effect)]
+        into[:] = family
+        into[1 + np.arange(len(changes)), changes] ^= True
+        bank = next(bank for bank in self.banks if effect in bank.variables)
+        place = int(np.flatnonzero(bank.variables == effect)[0])
+        with one_thread_each():
+            loss: NDArray[np.float32] = row_losses(bank, place, self._columns.read(regime, rows), self._padded(graphs))
+        return loss
+
+    def expert_losses(
+        self, effect: int, family: NDArray[np.bool_], regime: Regime, rows: NDArray[np.int64], steps: int
+    ) -> NDArray[np.float32]:
+        """Loss of each row by a network that is trained further for exactly these parents [k], [rows]."""
+        expert = self.extended([], self.settings.learning_rate, self.settings.patience)
+        certain = np.zeros(self.candidates.n_pairs)
+        certain[self.candidates.pairs_into(effect)] = family
+        expert.fit(certain, steps, np.array([effect]))
+        losses: NDArray[np.float32] = expert.row_losses(regime, rows, effect, family, np.zeros(0, np.int64))[0]
+        return losses
+
     def residuals(self, regime: Regime, rows: NDArray[np.int64], graph: NDArray[np.bool_]) -> list[Floats]:
-        """Return what a graph [P] leaves unexplained, [rows, levels] per variable, or [rows, 1] if it is continuous."""
+        """Return what a graph [P] leaves unexplained of each variable, [rows, `Head.n_residuals`]."""
         from enco.conditionals.torch.effects import residuals
 
         result: dict[int, Floats] = {}
         block, padded = self._columns.read(regime, rows), self._padded(graph)
+        width = self._columns.heads.n_residuals
 
         def run(bank: Bank) -> None:
             found = residuals(bank, block, padded).cpu().numpy().astype(np.float64)
             for j, residual in zip(bank.variables.tolist(), found, strict=True):
-                result[j] = residual[:, : max(1, self._columns.n_levels[j])]  # a bank is padded to its largest member
+                result[j] = residual[:, : width[j]]  # a bank is padded to its largest member
 
         self._run(run)
         return [result[j] for j in range(self.candidates.n_variables)]
@@ -210,7 +271,7 @@ class TorchConditionals:
         from enco.conditionals.torch.transfer import copy_fused_weights
 
         for bank in self.banks:
-            copy_fused_weights(bank, fused, self._columns.n_levels)
+            copy_fused_weights(bank, fused, self._columns.heads)
 
     def _padded(self, values: NDArray[Any]) -> Tensor:
         """Values over pairs on the device, followed by the zero of the padding."""

@@ -22,8 +22,8 @@ from torch.nn.functional import embedding_bag, leaky_relu
 
 from enco.conditionals.fused.network import LEAK
 from enco.conditionals.torch.centring import center_tables
-from enco.conditionals.torch.heads import Head
-from enco.conditionals.torch.parents import Kind, Parents, Present
+from enco.conditionals.torch.heads import TorchHead
+from enco.conditionals.torch.parents import Parents, Present, Source
 from enco.conditionals.torch.rows import Rows
 
 __all__ = ["AdditiveNetwork", "Network"]
@@ -37,7 +37,7 @@ class Network(Protocol):
         """The slots of each variable."""
 
     @property
-    def head(self) -> Head:
+    def head(self) -> TorchHead:
         """What the outputs mean."""
 
     @property
@@ -56,7 +56,7 @@ class Network(Protocol):
     def hidden(self, weights: Tensor, rows: Rows, present: Present) -> Tensor:
         """Sum of the contributions of the present parents, [V, R, H]."""
 
-    def contribution(self, weights: Tensor, rows: Rows, kind: Kind, slots: Tensor) -> Tensor:
+    def contribution(self, weights: Tensor, rows: Rows, source: Source, slots: Tensor) -> Tensor:
         """Return what the parents in some slots [V, W] add to the sum if they are present, [V, W, R, H]."""
 
     def outputs(self, weights: Tensor, hidden: Tensor) -> Tensor:
@@ -73,19 +73,16 @@ class AdditiveNetwork:
     Attributes
     ----------
     parents : Parents
-    head : Head
+    head : TorchHead
     target_column : int64 [V]
-        Column of the variable itself, in `Rows.codes` if it is categorical, else in `Rows.reals`.
-    categorical : bool
-        Kind of the variables.
+        Column of the variable itself, in `Rows.reals` if it is a number, else in `Rows.codes`.
     n_hidden, n_layers : int
         Units of a hidden layer; number of hidden layers.
     """
 
     parents: Parents
-    head: Head
+    head: TorchHead
     target_column: Tensor
-    categorical: bool
     n_hidden: int
     n_layers: int
 
@@ -136,7 +133,7 @@ class AdditiveNetwork:
 
     def target(self, rows: Rows) -> Tensor:
         """Values of the variables themselves, [V, R]."""
-        return rows.codes.T[self.target_column].long() if self.categorical else rows.reals.T[self.target_column]
+        return rows.reals.T[self.target_column] if self.head.numeric else rows.codes.T[self.target_column].long()
 
     def hidden(self, weights: Tensor, rows: Rows, present: Present) -> Tensor:
         """Sum of bias and contributions of the present parents, [V, R, H]."""
@@ -149,11 +146,11 @@ class AdditiveNetwork:
             total = total + self._table_sums(part["tables"], self.parents.table_rows(rows), present.codes)
         return total
 
-    def contribution(self, weights: Tensor, rows: Rows, kind: Kind, slots: Tensor) -> Tensor:
+    def contribution(self, weights: Tensor, rows: Rows, source: Source, slots: Tensor) -> Tensor:
         """e_ij(x_i) of the parents in some slots [V, W]: [V, W, R, H]."""
         part = self.split(weights)
         which = torch.arange(len(slots), device=slots.device).unsqueeze(1)
-        if kind == "codes":
+        if source == "codes":
             return part["tables"][which.unsqueeze(-1), self.parents.table_rows(rows)[which, slots]]
         w, u = part["linear"].chunk(2, 1)
         x = self.parents.values(rows)[which, slots].unsqueeze(-1)
@@ -170,8 +167,8 @@ class AdditiveNetwork:
         return torch.baddbmm(part["output_bias"], activation, part["output"])
 
     def center(self, weights: Tensor, rows: Rows, counted: Tensor, probability: Tensor) -> None:
-        """Give the tables of categorical variables a zero mean over the rows; see `centring`."""
-        if self.categorical:
+        """Give tables a zero mean over the rows, if the head wants it; see `centring`."""
+        if self.head.centred:
             part = self.split(weights)
             center_tables(part["bias"], part["tables"], self.parents, rows, counted, probability)
 

@@ -1,8 +1,8 @@
 """The candidate parents of some variables as index tensors, and graphs sampled over them.
 
-Each variable has a row of *slots*, one per candidate parent; categorical and continuous parents have slots of their own
-kind. Rows are padded to the longest one: the pair of a padding slot is P, one past the last pair, and its probability
-is 0, so that it is never present.
+Each variable has a row of *slots*, one per candidate parent; parents with levels and parents that are numbers have
+slots of their own. Rows are padded to the longest one: the pair of a padding slot is P, one past the last pair, and its
+probability is 0, so that it is never present.
 """
 
 from collections.abc import Sequence
@@ -17,10 +17,10 @@ from torch import Tensor
 from enco.candidates import Candidates
 from enco.conditionals.torch.rows import Columns, Rows
 
-__all__ = ["KINDS", "Kind", "Parents", "Present"]
+__all__ = ["SOURCES", "Parents", "Present", "Source"]
 
-Kind = Literal["codes", "reals"]
-KINDS: tuple[Kind, Kind] = ("codes", "reals")
+Source = Literal["codes", "reals"]  # block of `Rows` in which the values of a parent are found
+SOURCES: tuple[Source, Source] = ("codes", "reals")
 
 
 @dataclass(frozen=True)
@@ -29,15 +29,15 @@ class Present:
 
     Attributes
     ----------
-    codes, reals : float32 [V, slots of that kind, R]
+    codes, reals : float32 [V, slots of parents found there, R]
     """
 
     codes: Tensor
     reals: Tensor
 
-    def of(self, kind: Kind) -> Tensor:
-        """Presence of the parents of one kind."""
-        return self.codes if kind == "codes" else self.reals
+    def of(self, source: Source) -> Tensor:
+        """Presence of the parents found in one block."""
+        return self.codes if source == "codes" else self.reals
 
     def select(self, index: Tensor) -> "Present":
         """Presence of the parents of some of the variables."""
@@ -71,20 +71,19 @@ class Parents:
     def build(cls, candidates: Candidates, variables: Sequence[int], columns: Columns) -> "Parents":
         """Collect the slots of some variables."""
         codes, reals, rows, total = [], [], [], 0
+        numeric, n_rows = columns.heads.numeric.view(bool), columns.heads.n_rows
         for variable in variables:
             pairs = np.arange(candidates.n_pairs)[candidates.pairs_into(variable)]
-            levels = columns.n_levels[candidates.cause[pairs]]
-            codes.append(pairs[levels > 0])
-            reals.append(pairs[levels == 0])
-            ends = np.cumsum(levels[levels > 0])
-            rows.append(ends - levels[levels > 0])
+            causes = candidates.cause[pairs]
+            levels = n_rows[causes[~numeric[causes]]]
+            codes.append(pairs[~numeric[causes]])
+            reals.append(pairs[numeric[causes]])
+            rows.append(np.cumsum(levels) - levels)
             total = max(total, int(levels.sum()))
-        # Padding reads the first variable of its kind. Its values count for nothing, but they decide in which order
+        # Padding reads the first variable of its block. Its values count for nothing, but they decide in which order
         # gradients are added up, so it must be the same variable whatever the order of the columns.
-        slot, categorical = columns.slot, columns.n_levels > 0
-        code_place, real_place = (
-            np.append(slot[candidates.cause], slot[kind][:1]) for kind in (categorical, ~categorical)
-        )
+        slot = columns.slot
+        code_place, real_place = (np.append(slot[candidates.cause], slot[same][:1]) for same in (~numeric, numeric))
         code_pair, real_pair = (_pad(slots, candidates.n_pairs) for slots in (codes, reals))
         return cls(
             code_pair=torch.from_numpy(code_pair).to(columns.device),
@@ -106,9 +105,9 @@ class Parents:
             real_column=self.real_column[index],
         )
 
-    def pairs(self, kind: Kind) -> Tensor:
-        """Candidate pair of each slot of one kind."""
-        return self.code_pair if kind == "codes" else self.real_pair
+    def pairs(self, source: Source) -> Tensor:
+        """Candidate pair of each slot of the parents found in one block."""
+        return self.code_pair if source == "codes" else self.real_pair
 
     def table_rows(self, rows: Rows) -> Tensor:
         """Row of the tables that each categorical parent asks for, int64 [V, slots, R]."""

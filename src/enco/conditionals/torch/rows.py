@@ -1,4 +1,4 @@
-"""Rows of a regime as tensors: level indices and standardised reals, on the device."""
+"""Rows of a regime as tensors: level indices and numbers as `Reading` says, on the device."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from enco.conditionals.continuous import Standardisation
+from enco.conditionals.reading import Reading
 from enco.data import InterventionalData, Regime
 
 __all__ = ["Columns", "Rows"]
@@ -23,7 +23,7 @@ class Rows:
     ----------
     codes : uint8 or int32 [R, number of categorical columns]
     reals : float32 [R, number of continuous columns]
-        Standardised and clipped.
+        As `Reading` says.
     free : bool [R, N], optional
         Variables that each row may train: those that were not intervened on; all by default.
     """
@@ -62,8 +62,7 @@ class Columns:
 
     Attributes
     ----------
-    n_levels : int64 [N]
-        0 for a continuous variable.
+    heads : VariableHeads
     slot : int64 [N]
         Position of each variable within the block of its kind.
     log_scale : float64 [N]
@@ -71,31 +70,30 @@ class Columns:
     """
 
     def __init__(self, data: InterventionalData, column: NDArray[np.int64], device: torch.device) -> None:
-        categorical = data.n_levels > 0
-        self.n_levels = data.n_levels[column]
-        self.slot = data.slots[column]
-        self.standardisation = Standardisation.of(data)
+        self._reading = Reading.of(data, column)
+        self.heads, self.slot, self.log_scale = self._reading.heads, self._reading.slot, self._reading.log_scale
         self.device = device
-        scale = np.ones(len(categorical))
-        scale[~categorical] = np.where(self.standardisation.scale > 0, self.standardisation.scale, 1.0)
-        self.log_scale = np.log(scale)[column]
 
     def read(self, regime: Regime, rows: NDArray[np.int64]) -> Rows:
         """Rows of a regime, by position."""
         codes: NDArray[np.integer[Any]] = regime.codes[rows]
         if codes.dtype == np.uint16:  # PyTorch can do hardly anything with these
             codes = codes.astype(np.int32)
-        reals = self.standardisation.apply(regime.reals[rows])
+        reals = self._reading.numbers(regime, rows)
         return Rows(torch.from_numpy(codes).to(self.device), torch.from_numpy(reals).to(self.device))
 
-    def join(self, rows: Rows, more: Sequence[tuple[Regime, NDArray[np.int64]]]) -> Rows:
-        """Join rows with rows of regimes, which leave all variables but their targets free."""
-        blocks = [rows, *(self.read(regime, those) for regime, those in more)]
-        free = torch.ones((sum(map(len, blocks)), len(self.n_levels)), dtype=torch.bool, device=self.device)
-        begin = len(rows)
-        if rows.free is not None:
-            free[:begin] = rows.free
-        for (regime, _), block in zip(more, blocks[1:], strict=True):
-            free[begin : begin + len(block), list(regime.targets)] = False
-            begin += len(block)
-        return Rows(torch.cat([block.codes for block in blocks]), torch.cat([block.reals for block in blocks]), free)
+    def join(self, blocks: Sequence[Rows], more: Sequence[tuple[Regime, NDArray[np.int64]]]) -> Rows:
+        """Join blocks of rows with rows of regimes, which leave all variables but their targets free."""
+        free = [_all_free(block, len(self.heads)) if block.free is None else block.free for block in blocks]
+        read = [self.read(regime, those) for regime, those in more]
+        for (regime, _), block in zip(more, read, strict=True):
+            free.append(_all_free(block, len(self.heads)))
+            free[-1][:, list(regime.targets)] = False
+        whole = [*blocks, *read]
+        return Rows(
+            torch.cat([block.codes for block in whole]), torch.cat([block.reals for block in whole]), torch.cat(free)
+        )
+
+
+def _all_free(rows: Rows, n_variables: int) -> Tensor:
+    return torch.ones((len(rows), n_variables), dtype=torch.bool, device=rows.codes.device)

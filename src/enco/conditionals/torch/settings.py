@@ -35,6 +35,7 @@ class TorchSettings:
     held_out: float = 0.1  # share of observational rows that decides when to stop; 0: all steps on all rows
     check_every: int = 50  # steps between looks at the held-out rows
     patience: int = 4  # looks without improvement before a variable stops
+    averaged: int = 1  # steps over which weights are averaged
     centred: bool = True  # whether an absent categorical parent stands for an average one
     density: DensityName = "gaussian"  # of continuous variables given their parents
     device: str = "cpu"  # as torch.device reads it: "cpu", "cuda", "cuda:1"

@@ -57,19 +57,22 @@ def fit_bank(
     while step < steps and len(work.index):
         work.step(train, probability, settings)
         step += 1
+        work.average.lerp_(work.weights.detach(), 1.0 / min(step, settings.averaged))
         stops_early = settings.held_out > 0
         if step < steps and (step % settings.check_every or not stops_early):
             continue
-        now, index = held_out_losses(bank, work.weights, held, probability, held_seed, work.index), work.index
+        now, index = held_out_losses(bank, work.average, held, probability, held_seed, work.index), work.index
         better = (now < best_loss[index]) | (not stops_early)
-        best[index[better]] = work.weights.detach()[better]
+        best[index[better]] = work.average[better]
         best_loss[index[better]] = now[better]
         fruitless[index] = torch.where(better, 0, fruitless[index] + 1)
         taken[index] = step
         remaining = fruitless[index] < settings.patience
         if step == steps or not remaining.all():
             work.write_back()
+            average = work.average[remaining]
             work = _Work(bank, index[remaining])
+            work.average = average
     bank.weights.copy_(best)
     index = torch.from_numpy(chosen).to(bank.weights.device)
     trained = bank.weights[index]
@@ -144,6 +147,7 @@ class _Work:
         self.network = bank.network.select(index)
         self.variables = torch.from_numpy(bank.variables).to(index.device)[index]
         self.weights = bank.weights[index].requires_grad_()
+        self.average = bank.weights[index].clone()  # over the last steps
         self.first, self.second, self.counters = bank.first[index], bank.second[index], bank.counters[index]
 
     def step(self, train: Rows, probability: Tensor, settings: TorchSettings) -> None:

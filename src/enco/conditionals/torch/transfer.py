@@ -2,9 +2,9 @@
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from enco.conditionals.fused import FusedConditionals
+from enco.conditionals.heads import VariableHeads
 from enco.conditionals.torch.bank import Bank
 from enco.conditionals.torch.network import AdditiveNetwork
 from enco.errors import SettingsError
@@ -12,7 +12,7 @@ from enco.errors import SettingsError
 __all__ = ["copy_fused_weights"]
 
 
-def copy_fused_weights(bank: Bank, fused: FusedConditionals, n_levels: NDArray[np.int64]) -> None:
+def copy_fused_weights(bank: Bank, fused: FusedConditionals, heads: VariableHeads) -> None:
     """Overwrite the weights of a bank; moments, counters and random streams stay.
 
     Parameters
@@ -20,10 +20,8 @@ def copy_fused_weights(bank: Bank, fused: FusedConditionals, n_levels: NDArray[n
     bank : Bank
         Of built-in networks with one hidden layer.
     fused : FusedConditionals
-        On the same data and candidates, with as many hidden units. The table of a continuous parent has two rows, w and
-        u; a continuous target has two outputs, mean and log-variance.
-    n_levels : int64 [N]
-        0 for a continuous variable.
+        On the same data and candidates, with as many hidden units. A parent that is a number has two rows, w and u.
+    heads : VariableHeads
     """
     network, layout, pairs = bank.network, fused.layout, fused.candidates
     if not isinstance(network, AdditiveNetwork) or network.n_layers != 1 or network.n_hidden != layout.hidden:
@@ -37,7 +35,7 @@ def copy_fused_weights(bank: Bank, fused: FusedConditionals, n_levels: NDArray[n
         part = {name: np.zeros(shape, np.float32) for name, shape in network.shapes.items()}
         n_outputs, output_row = int(layout.n_outputs[variable]), int(layout.output_row[variable])
         wide = network.head.n_outputs
-        if n_outputs > wide or (n_levels[variable] == 0 and n_outputs != wide):
+        if n_outputs > wide or (network.head.numeric and n_outputs != wide):
             raise SettingsError(
                 f"variable {variable} has {n_outputs} outputs in the fused engine and {wide} here: "
                 "use density='gaussian' on the same data"
@@ -46,13 +44,14 @@ def copy_fused_weights(bank: Bank, fused: FusedConditionals, n_levels: NDArray[n
         real_slot = 0
         part["bias"][0] = rows[0]
         for pair in range(*pairs.pairs_into(int(variable)).indices(pairs.n_pairs)):
-            begin, levels = int(layout.table_row[pair]), int(n_levels[pairs.cause[pair]])
-            if levels:
-                part["tables"][first_table_row : first_table_row + levels] = rows[begin : begin + levels]
-                first_table_row += levels
-            else:
+            begin, cause = int(layout.table_row[pair]), int(pairs.cause[pair])
+            if heads.numeric[cause]:
                 part["linear"][real_slot], part["linear"][n_real + real_slot] = rows[begin], rows[begin + 1]
                 real_slot += 1
+            else:
+                levels = int(heads.n_rows[cause])
+                part["tables"][first_table_row : first_table_row + levels] = rows[begin : begin + levels]
+                first_table_row += levels
         part["output"][:, :n_outputs] = rows[output_row : output_row + n_outputs].T
         first_bias = (output_row + n_outputs) * layout.hidden
         part["output_bias"][0, :n_outputs] = block[first_bias : first_bias + n_outputs]

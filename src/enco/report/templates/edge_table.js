@@ -13,7 +13,7 @@ const COLUMNS = [
   { key: "rows", title: "rows", number: counted },
   { key: "orientation_rows", title: "direction rows", number: counted },
   { key: "adjacent_intervention", title: "adjacent intervention", tag: (value) => (value ? ["yes", ""] : ["no", "distant"]) },
-  { key: "change", title: "refinement", tag: (value) => (value ? [value, ""] : null) },
+  { key: "change", title: "search", tag: (value) => (value ? [value, ""] : null) },
 ];
 if (content.compared) COLUMNS.push({ key: "status", title: "truth", tag: (value) => (value === "found" ? ["right", ""] : [value, value]) });
 

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
+from enco.conditionals.torch.heads.base import Flow
 from enco.conditionals.torch.heads.tail import log_normal, loss_with_tail
 
 __all__ = ["SigmoidalFlowHead", "sigmoidal_layer"]
@@ -42,7 +43,7 @@ def sigmoidal_layer(x: Tensor, log_slope: Tensor, shift: Tensor, log_weight: Ten
     return log_s - log_rest, log_derivative
 
 
-class SigmoidalFlowHead:
+class SigmoidalFlowHead(Flow):
     """p(y) = Normal(f2(f1(y)); 0, 1) f2'(f1(y)) f1'(y), with the tail mixed in.
 
     Parameters

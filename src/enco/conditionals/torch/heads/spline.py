@@ -4,6 +4,7 @@ from torch import Tensor
 from zuko.transforms import MonotonicRQSTransform
 
 from enco.conditionals.continuous import LARGEST_VALUE, LOG_VARIANCE_RANGE
+from enco.conditionals.torch.heads.base import Flow
 from enco.conditionals.torch.heads.tail import log_normal, loss_with_tail
 
 __all__ = ["SplineHead"]
@@ -11,7 +12,7 @@ __all__ = ["SplineHead"]
 SMALLEST_SLOPE = 1e-2  # and 1 / SMALLEST_SLOPE is about the largest: no spike on a single training row
 
 
-class SplineHead:
+class SplineHead(Flow):
     """p(y) = Normal(g(z); 0, 1) g'(z) / scale with z = (y - loc) / scale and g the spline, with the tail mixed in.
 
     Parameters

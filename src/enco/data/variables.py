@@ -1,0 +1,236 @@
+"""What a data set is made of: variables (columns) and regimes (experimental conditions with their rows).
+
+Both are small immutable values; `enco.data.dataset` puts them together.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enco.errors import DataError
+
+__all__ = ["MAX_LEVELS", "AnyKind", "Codes", "Kind", "Level", "Regime", "Variable", "code_dtype", "regime_label"]
+
+Level: TypeAlias = bool | int | str
+Codes: TypeAlias = NDArray[np.uint8] | NDArray[np.uint16]
+
+MAX_LEVELS = 65_535
+"""The largest number of levels of one categorical variable; codes are at most two bytes."""
+
+_INT64 = np.iinfo(np.int64)
+
+
+class Kind(StrEnum):
+    """What the values of a variable are. A kind equals its name: ``Kind.CONTINUOUS == "continuous"``.
+
+    Examples
+    --------
+    >>> Kind.CATEGORICAL.is_categorical, Kind.CONTINUOUS.block, Kind("continuous")
+    (True, 'reals', 'continuous')
+    """
+
+    CATEGORICAL = "categorical"
+    CONTINUOUS = "continuous"
+
+    @property
+    def is_categorical(self) -> bool:
+        """Whether the values are indices of levels."""
+        return self is Kind.CATEGORICAL
+
+    @property
+    def is_continuous(self) -> bool:
+        """Whether the values are real numbers."""
+        return self is Kind.CONTINUOUS
+
+    @property
+    def block(self) -> Literal["codes", "reals"]:
+        """The array of a `Regime` that holds the values."""
+        return "codes" if self.is_categorical else "reals"
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+AnyKind: TypeAlias = Kind | Literal["categorical", "continuous"]
+"""A kind or its name, as callers may write it."""
+
+
+@dataclass(frozen=True, init=False)
+class Variable:
+    """One column: its name, its kind and, for a categorical one, its levels in order.
+
+    Parameters
+    ----------
+    name : str
+        The identity of the variable, unique within a data set.
+    kind : Kind, or its name: {"categorical", "continuous"}
+        Whether the values are level indices or real numbers.
+    levels : tuple of bool, int or str, optional
+        The distinct values of a categorical variable, all of one type; None exactly for a continuous one.
+
+    Examples
+    --------
+    >>> Variable("dose", "categorical", ("low", "high")).n_levels
+    2
+    >>> weight = Variable("weight", "continuous")
+    >>> weight.is_continuous, weight.n_levels
+    (True, 0)
+    """
+
+    name: str
+    kind: Kind
+    levels: tuple[Level, ...] | None = None
+
+    def __init__(self, name: str, kind: AnyKind, levels: tuple[Level, ...] | None = None) -> None:
+        _check_name(name)
+        if kind not in tuple(Kind):
+            raise DataError(f"variable {name!r} has the kind {kind!r}: use 'categorical' or 'continuous'")
+        known = Kind(kind)
+        if not known.is_categorical and levels is not None:
+            raise DataError(f"variable {name!r} is continuous but has levels: leave the levels out")
+        if known.is_categorical and not levels:
+            raise DataError(f"variable {name!r} is categorical but has no levels: give at least one")
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "kind", known)
+        object.__setattr__(self, "levels", _checked_levels(name, levels) if levels is not None else None)
+
+    @property
+    def is_categorical(self) -> bool:
+        """Whether the values are indices of levels."""
+        return self.kind.is_categorical
+
+    @property
+    def is_continuous(self) -> bool:
+        """Whether the values are real numbers."""
+        return self.kind.is_continuous
+
+    @property
+    def n_levels(self) -> int:
+        """Number of levels; 0 for a continuous variable."""
+        return 0 if self.levels is None else len(self.levels)
+
+
+@dataclass(frozen=True, eq=False)
+class Regime:
+    """The rows collected under one experimental condition.
+
+    The two blocks are kept as read-only, C-contiguous views: they are copied only when their memory layout
+    requires it, so a block may be part of a memory-mapped file.
+
+    Parameters
+    ----------
+    targets : tuple of int
+        Sorted positions of the variables that were intervened on; empty for the observational regime.
+    codes : ndarray of uint8 or uint16, shape (rows, number of categorical variables)
+        Index into the levels, for each categorical variable in the order of the variables.
+    reals : ndarray of float32, shape (rows, number of continuous variables)
+        Values of the continuous variables in the order of the variables.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> codes = np.array([[0, 1], [1, 1], [0, 0]], dtype=np.uint8)
+    >>> Regime(targets=(1,), codes=codes, reals=np.zeros((3, 0), dtype=np.float32)).n_rows
+    3
+    """
+
+    targets: tuple[int, ...]
+    codes: Codes
+    reals: NDArray[np.float32]
+
+    def __post_init__(self) -> None:
+        targets = tuple(sorted(int(position) for position in self.targets))
+        if len(set(targets)) < len(targets) or (targets and targets[0] < 0):
+            raise DataError(f"the targets {targets} of a regime must be distinct positions, 0 or larger")
+        codes = _block(self.codes, "codes", (np.uint8, np.uint16))
+        reals = _block(self.reals, "reals", (np.float32,))
+        if len(codes) != len(reals):
+            raise DataError(
+                f"a regime has {len(codes)} rows of codes but {len(reals)} rows of reals: pass as many of "
+                "each, with zero columns for a kind that does not occur"
+            )
+        object.__setattr__(self, "targets", targets)
+        object.__setattr__(self, "codes", codes)
+        object.__setattr__(self, "reals", reals)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.codes)
+
+
+def code_dtype(most_levels: int) -> type[np.uint8] | type[np.uint16]:
+    """Return the smallest integer type whose values index `most_levels` levels.
+
+    Examples
+    --------
+    >>> code_dtype(256).__name__, code_dtype(257).__name__
+    ('uint8', 'uint16')
+    """
+    return np.uint8 if most_levels <= 256 else np.uint16
+
+
+def regime_label(variables: Sequence[Variable], targets: Sequence[int]) -> str:
+    """Name a regime in messages: ``observational`` or ``do(A, B)``.
+
+    Examples
+    --------
+    >>> pair = (Variable("A", "continuous"), Variable("B", "continuous"))
+    >>> regime_label(pair, (1,)), regime_label(pair, ())
+    ('do(B)', 'observational')
+    """
+    if not targets:
+        return "observational"
+    return f"do({', '.join(variables[position].name for position in targets)})"
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str):
+        raise DataError(f"the variable name {name!r} is not text: name every column with a string")
+    if not name.strip():
+        raise DataError(f"a variable has the empty name {name!r}: give every column a name")
+    _check_text(name, f"the variable name {name!r}")
+
+
+def _check_text(text: str, what: str) -> None:
+    """No file format here can hold a NUL or half of a surrogate pair, so they are refused at the door."""
+    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        raise DataError(f"{what} contains a NUL or an unpaired surrogate: replace that character")
+
+
+def _checked_levels(name: str, levels: Sequence[Any]) -> tuple[Level, ...]:
+    plain = tuple(level.item() if isinstance(level, np.generic) else level for level in levels)
+    if len(plain) > MAX_LEVELS:
+        raise DataError(f"variable {name!r} has {len(plain):,} levels, more than {MAX_LEVELS:,}: merge rare levels")
+    kinds = {type(level) for level in plain}
+    if len(kinds) > 1 or not kinds <= {bool, int, str}:
+        found = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise DataError(f"the levels of variable {name!r} are of type {found}: use only bool, only int or only str")
+    if len(set(plain)) < len(plain):
+        repeated = Counter(plain).most_common(1)[0][0]
+        raise DataError(f"variable {name!r} lists the level {repeated!r} twice: list every level once")
+    for level in plain:
+        if isinstance(level, str):
+            _check_text(level, f"the level {level!r} of variable {name!r}")
+        elif not _INT64.min <= level <= _INT64.max:
+            raise DataError(f"the level {level} of variable {name!r} does not fit 64 bits: use text levels instead")
+    return plain
+
+
+def _block(values: Any, what: str, allowed: tuple[type[np.generic], ...]) -> Any:
+    block = np.asarray(values)
+    if block.dtype not in [np.dtype(kind) for kind in allowed] or block.ndim != 2:
+        names = " or ".join(kind.__name__ for kind in allowed)
+        raise DataError(
+            f"the {what} of a regime must be a 2-d array of {names}, not a {block.ndim}-d array of {block.dtype}"
+        )
+    view = np.ascontiguousarray(block).view()
+    view.flags.writeable = False
+    return view

@@ -1,0 +1,232 @@
+"""A whole fit, stage by stage.
+
+    candidates -> Algorithm 1 -> order -> search -> confounders -> result
+
+=============  ================================================  ====================================================
+stage          where                                             what it leaves
+=============  ================================================  ====================================================
+candidates     `enco.screening`, `enco.knowledge`                pairs to consider
+Algorithm 1    `enco.fitting.loop`                               gamma and theta: the raw graph
+order          `enco.graphs.order`                               the raw graph without its cycles
+search         `enco.search.stage`, on `enco.score.objective`    the graph with the lowest total that it can find
+confounders    `enco.score.confounding`, with ``latent``         pairs that share an unmeasured cause, without an edge
+=============  ================================================  ====================================================
+
+Stages after Algorithm 1 are functions of the data and of what the stage before has left; none has a random seed.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from enco.data import InterventionalData
+from enco.fitting.loop import Discovery, EpochRecord, Progress
+from enco.graphs.dag import topological_order
+from enco.graphs.order import AcyclicResult, acyclic
+from enco.knowledge import Knowledge
+from enco.result import Result
+from enco.result.evidence import Evidence
+from enco.result.ordering import mirrored, report_of_moves, report_of_order, with_firm_requirements
+from enco.score.confounding import confounding
+from enco.search.dag import Path
+from enco.search.stage import Problem, improve
+
+__all__ = ["conclude", "discover"]
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+_log = logging.getLogger(__name__)
+
+
+def _silent(progress: Progress) -> None:
+    pass
+
+
+def discover(
+    data: InterventionalData,
+    *,
+    seed: int = 0,
+    knowledge: Knowledge | None = None,
+    on_epoch: Callable[[Discovery], None] = lambda discovery: None,
+    on_progress: Callable[[Progress], None] = _silent,
+    **options: Any,
+) -> Result:
+    """Learn a graph.
+
+    Parameters
+    ----------
+    data : InterventionalData
+    seed : int
+    knowledge : Knowledge, optional
+    on_epoch : callable, optional
+        Called after every epoch of Algorithm 1.
+    on_progress : callable, optional
+        Called in every stage.
+    **options
+        ``settings``, ``n_jobs``, ``network`` and ``candidates``, see `enco.fitting.loop.Discovery`.
+
+    Examples
+    --------
+    >>> from enco.settings import Settings
+    >>> x = np.array([[0, 0], [1, 1], [0, 1], [1, 0]] * 5)
+    >>> data = InterventionalData.from_environments([x, x], [None, "X1"])
+    >>> discover(data, settings=Settings(max_epochs=1, first_fit_steps=10))
+    Result(2 variables, 0 edges)
+    """
+    began = time.perf_counter()
+    discovery = Discovery(data, seed=seed, knowledge=knowledge, **options)
+    discovery.run(on_epoch, on_progress)
+    seconds = time.perf_counter() - began
+    return conclude(discovery, data, seconds=seconds, seed=seed, knowledge=knowledge, on_progress=on_progress)
+
+
+def conclude(
+    discovery: Discovery,
+    data: InterventionalData,
+    *,
+    seconds: float = 0.0,
+    seed: int = 0,
+    knowledge: Knowledge | None = None,
+    on_progress: Callable[[Progress], None] = _silent,
+) -> Result:
+    """Take a fit from the end of Algorithm 1 to its result.
+
+    Parameters
+    ----------
+    discovery : Discovery
+        Usually after `run`.
+    data : InterventionalData
+        The data it was made for.
+    seconds : float
+        How long it took so far; the stages here are added.
+    seed : int
+    knowledge : Knowledge, optional
+    on_progress : callable, optional
+
+    Examples
+    --------
+    >>> from enco.settings import Settings
+    >>> x = np.array([[0, 0], [1, 1], [0, 1], [1, 0]])
+    >>> data = InterventionalData.from_environments([x, x], [None, "X1"])
+    >>> conclude(Discovery(data, settings=Settings()), data)
+    Result(2 variables, 0 edges)
+    """
+    began = time.perf_counter()
+    settings, pairs = discovery.settings, discovery.candidates
+    names = tuple(data.names[position] for position in discovery.column)
+    learned = _Learned.of(discovery)
+    ordered = learned.ordered(discovery, names)
+    paths = _searched(discovery, ordered.adjacency, None, on_progress)
+    graph = paths[-1].graph if paths else ordered.adjacency
+    score = None
+    if settings.latent:
+        score, graph = _confounded(discovery, graph)
+        again = _searched(discovery, graph, score > settings.confounder_threshold, on_progress)
+        graph, paths = again[-1].graph if again else graph, paths + again
+    moves = [move for path in paths for move in path.moves]
+    _log.info("search: %d edges before, %d after %d moves", ordered.adjacency.sum(), graph.sum(), len(moves))
+    for path in paths:
+        _log.info("search: total %.2f before, %.2f after %d moves", path.before, path.after, len(path.moves))
+
+    place = np.argsort(discovery.column)  # of each column of the data among the names in alphabetical order
+    to_columns = np.ix_(place, place)
+    order = topological_order(graph) if moves or score is not None else ordered.order
+    report = report_of_order(ordered, names) | {
+        "refined": report_of_moves(moves, ordered.adjacency, names),
+        "totals": [[path.before, path.after] for path in paths],
+    }
+    return Result(
+        variables=data.names,
+        adjacency=graph[to_columns].astype(np.uint8),
+        adjacency_raw=learned.raw[to_columns].astype(np.uint8),
+        gamma=learned.gamma[to_columns],
+        theta=learned.theta[to_columns],
+        order=tuple(names[position] for position in order),
+        order_report=report,
+        evidence=Evidence.of(data),
+        history=pd.DataFrame(
+            [asdict(record) for record in discovery.history], columns=list(EpochRecord.__dataclass_fields__)
+        ),
+        settings=asdict(settings),
+        knowledge=asdict(knowledge or Knowledge()),
+        seed=seed,
+        seconds=seconds + time.perf_counter() - began,
+        confounder_scores=None if score is None else pairs.dense(score, fill=np.nan)[to_columns],
+        lc_scores=learned.lc[to_columns] if learned.lc is not None else None,
+        edge_epochs=np.stack([pairs.dense(row)[to_columns] for row in discovery.edge_epochs]).astype(np.uint8),
+    )
+
+
+@dataclass(frozen=True)
+class _Learned:
+    """What Algorithm 1 has left, [N, N] each."""
+
+    gamma: Floats
+    theta: Floats
+    raw: Mask
+    lc: Floats | None
+
+    @classmethod
+    def of(cls, discovery: Discovery) -> "_Learned":
+        pairs = discovery.candidates
+        gamma = pairs.dense(discovery.parameters.gamma, fill=-np.inf)
+        theta = mirrored(pairs.dense(discovery.parameters.theta), gamma)
+        learned = cls(gamma, theta, (gamma > 0) & (theta > 0), None)
+        if not discovery.settings.latent:
+            return learned
+        lc = pairs.dense(discovery.lc_scores(), fill=np.nan)
+        return replace(learned, lc=lc, raw=learned.raw & ~(lc > discovery.settings.confounder_threshold))
+
+    def ordered(self, discovery: Discovery, names: tuple[str, ...]) -> AcyclicResult:
+        """Cut the cycles of the raw graph."""
+        preference = self.theta
+        if discovery.settings.order_evidence:
+            # Where there is a cycle, the data next to its edges say where to cut; theta decides what they leave open.
+            preference = self.theta + mirrored(discovery.candidates.dense(discovery.orientation_evidence()), self.gamma)
+        return acyclic(self.raw, with_firm_requirements(self.gamma, self.theta, preference), names=names)
+
+
+def _searched(
+    discovery: Discovery,
+    graph: Mask,
+    confounded: NDArray[np.bool_] | None,
+    on_progress: Callable[[Progress], None],
+) -> list[Path]:
+    """Search from an acyclic graph; pairs [P] that are confounded stay as they are."""
+    if not discovery.epoch or not discovery.settings.refine_rounds:  # networks that have learned nothing
+        return []
+    pairs, stage = discovery.candidates, discovery.graph_fitting
+    movable = stage.movable() if confounded is None else stage.movable() & ~confounded
+    allowed, likely = np.zeros_like(graph), graph.copy()
+    allowed[pairs.cause[movable], pairs.effect[movable]] = True
+    decided = discovery.decisions()
+    likely[pairs.cause[decided], pairs.effect[decided]] = True
+    problem = Problem(
+        data=discovery.data,
+        column=discovery.column,
+        regimes=[discovery.data.observational, *stage.regimes],
+        model=discovery.model,
+        settings=discovery.settings,
+        allowed=allowed,
+        required=graph & ~allowed,
+        likely=likely & (allowed | allowed.T),
+        regressions=discovery.gaussian,
+        n_jobs=discovery.n_jobs,
+    )
+    return improve(problem, graph, lambda fraction: on_progress(discovery.progress("search", fraction)))
+
+
+def _confounded(discovery: Discovery, graph: Mask) -> tuple[Floats, Mask]:
+    """Score every pair [P] given a graph, and take edges between confounded pairs out of it; lc without a search."""
+    settings, stage = discovery.settings, discovery.graph_fitting
+    if not discovery.epoch or not settings.refine_rounds:
+        return discovery.lc_scores(), graph
+    regimes = [discovery.data.observational, *stage.regimes]
+    return confounding(discovery.model, regimes, graph, stage.scorable(), settings)

@@ -1,0 +1,77 @@
+"""How the same data are fitted many times: what cross-validation and stability share."""
+
+from dataclasses import dataclass, field
+from typing import TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enco.conditionals.torch import NetworkFactory
+from enco.data import InterventionalData
+from enco.discover import conclude
+from enco.executors.threads import count_threads
+from enco.fitting.loop import Discovery
+from enco.knowledge import Knowledge
+from enco.result import Result
+from enco.settings import Settings
+
+__all__ = ["FitOptions", "Refits"]
+
+
+class FitOptions(TypedDict, total=False):
+    """Keywords of a fit, as `ENCO` has them."""
+
+    settings: Settings | None
+    knowledge: Knowledge | None
+    network: NetworkFactory | None
+    seed: int
+    n_jobs: int | None
+
+
+@dataclass(frozen=True)
+class Refits:
+    """What all fits have in common; see `ENCO` for the options.
+
+    Examples
+    --------
+    >>> Refits(seed=3, n_jobs=2).threads
+    2
+    """
+
+    settings: Settings | None = None
+    knowledge: Knowledge | None = None
+    network: NetworkFactory | None = field(default=None, repr=False)
+    seed: int = 0
+    n_jobs: int | None = None
+
+    @property
+    def threads(self) -> int:
+        """Threads for fits that run at once."""
+        threads = count_threads(self.n_jobs)
+        # A user's own network draws its initial weights from PyTorch's one global stream.
+        return 1 if self.network is not None else threads
+
+    def discovery(
+        self,
+        data: InterventionalData,
+        settings: Settings,
+        *,
+        seed: int | None = None,
+        n_jobs: int = 1,
+        candidates: NDArray[np.bool_] | None = None,
+    ) -> Discovery:
+        """Prepare a fit of some rows."""
+        return Discovery(
+            data,
+            settings=settings,
+            knowledge=self.knowledge,
+            seed=self.seed if seed is None else seed,
+            n_jobs=n_jobs,
+            network=self.network,
+            candidates=candidates,
+        )
+
+    def result(self, discovery: Discovery, data: InterventionalData) -> Result:
+        """Run a fit to its end."""
+        discovery.run()
+        return conclude(discovery, data, seconds=0.0, seed=self.seed, knowledge=self.knowledge)

@@ -1,0 +1,64 @@
+"""From learned parameters to the graph of a `Result`: orientations for the order step, and reports in names."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enco.graphs.order import AcyclicResult
+from enco.knowledge import REQUIRED
+from enco.search.state import Move, State
+
+__all__ = ["mirrored", "report_of_moves", "report_of_order", "with_firm_requirements"]
+
+Floats = NDArray[np.float64]
+
+
+def mirrored(orientation: Floats, gamma: Floats) -> Floats:
+    """Complete an antisymmetric matrix where only one direction of a pair was a candidate."""
+    one_way = np.isneginf(gamma) & ~np.isneginf(gamma.T)
+    return np.where(one_way, -orientation.T, orientation)
+
+
+def with_firm_requirements(gamma: Floats, theta: Floats, preference: Floats) -> Floats:
+    """Orientations for the order step, in which no sum of learned ones outweighs a required edge."""
+    required = (gamma >= REQUIRED) & (theta >= REQUIRED)
+    learned = ~(required | required.T)
+    weights = preference.copy()
+    weights[required] = 1.0 + np.abs(preference[learned]).sum()
+    weights.T[required] = -weights[required]
+    return weights
+
+
+def report_of_order(ordered: AcyclicResult, names: tuple[str, ...]) -> dict[str, Any]:
+    """Say which components had cycles, how they were ordered, and which edges went."""
+    components = [
+        {
+            "variables": [names[position] for position in component.order],
+            "method": component.method,
+            "score": component.score,
+            "gap": component.gap,
+        }
+        for component in ordered.components
+    ]
+    removed = sorted([names[cause], names[effect]] for cause, effect in ordered.removed)
+    return {"components": components, "gap": ordered.gap, "removed": removed}
+
+
+def report_of_moves(moves: Sequence[Move], start: NDArray[np.bool_], names: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Say what the search did to a graph: the edges that each move added and removed, and its gain in nats."""
+    report, state = [], State.of(start)
+    for move in moves:
+        after = state.changed(move.families)
+        changes = [
+            sorted(
+                [names[cause], names[effect]]
+                for effect in move.families
+                for cause in one.parents[effect] - other.parents[effect]
+            )
+            for one, other in ((after, state), (state, after))
+        ]
+        report.append({"move": move.kind, "added": changes[0], "removed": changes[1], "gain": move.gain})
+        state = after
+    return report

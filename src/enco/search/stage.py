@@ -1,0 +1,256 @@
+"""The search as a stage of a fit: which predictor answers for which variable, and in how many rounds.
+
+Networks that know the sets of parents near a graph are trained, and the first search asks them alone. In the next one,
+the predictor that knows most of a variable given its parents answers for it: networks or tables of counts for a
+categorical variable, regressions for a continuous one. Networks know best what is near the graph that they were trained
+for, so every further round trains them for the graph that was found. It ends when the graph stays.
+
+Where no intervention identifies some directions, the first search also begins from random orders of the variables:
+turning round what hangs together takes many moves at once.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import partial
+from threading import Event
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from enco.conditionals.base import ConditionalModel
+from enco.conditionals.continuous import Standardisation
+from enco.data import InterventionalData, Regime
+from enco.executors import run_threads
+from enco.score.base import Parents, Predictor
+from enco.score.networks import Networks, presence_near
+from enco.score.objective import Objective, families_of
+from enco.score.regression import RegressionPredictor, Regressions
+from enco.score.rows import Sample
+from enco.score.tables import Tables
+from enco.search.dag import Path, search
+from enco.search.orders import BestParents
+from enco.search.state import Rules
+from enco.settings import Settings
+
+__all__ = ["PREDICTORS", "Maker", "Problem", "improve"]
+
+Floats = NDArray[np.float64]
+I64 = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+Progress = Callable[[float], None]
+T = TypeVar("T")
+
+FEW_ROWS = 60  # that tell a direction: with fewer, the place of a variable in the order is open
+RANDOM_STARTS = 3  # besides the graph found so far ...
+MOST_RANDOM = 6_000  # ... in all, each counting as the sum of the squares of the variables' neighbours
+APART = 0.4  # share of what two regressions of one family differ by that a parent must earn besides its price
+
+Maker = Callable[[Sample, I64, I64], Callable[[int], Predictor | None]]
+"""Rows, levels and column of every variable, [N] each -> the predictor of a variable, or None if there is none for it.
+
+A variable has 0 levels if it is continuous; its column is then that of `Regime.reals`, else that of `Regime.codes`.
+"""
+
+
+def counts(sample: Sample, n_levels: I64, slot: I64) -> Callable[[int], Predictor | None]:
+    """Make tables of counts for categorical variables."""
+    tables = Tables(sample, n_levels, slot)
+    return lambda effect: tables.of(effect) if n_levels[effect] else None
+
+
+PREDICTORS: list[Maker] = [counts]
+"""Those that compete with the networks, or with the regression of a continuous variable; a new one is a line here."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What the search is about. Matrices are [N, N], row = cause.
+
+    Attributes
+    ----------
+    data : InterventionalData
+    column : int64 [N]
+        Column of the data that holds each variable.
+    regimes : sequence of Regime
+        The observational one and all others; targets are positions among the variables.
+    model : ConditionalModel
+        Networks like these are trained.
+    settings : Settings
+    allowed, required : bool [N, N]
+        Edges that may be there, and those that must.
+    likely : bool [N, N]
+        Pairs to think of, in both directions, when a variable takes another place in the order.
+    regressions : bool
+        Whether continuous variables are normal given their parents, so that regressions can predict them.
+    n_jobs : int
+        Threads; the result does not depend on them.
+    """
+
+    data: InterventionalData
+    column: I64
+    regimes: Sequence[Regime]
+    model: ConditionalModel
+    settings: Settings
+    allowed: Mask
+    required: Mask
+    likely: Mask
+    regressions: bool
+    n_jobs: int
+
+    def telling_rows(self) -> I64:
+        """Rows that tell which of two variables comes first: those that intervene on one of them only, [N, N]."""
+        rows = np.zeros(self.allowed.shape, np.int64)
+        for regime in self.regimes:
+            hit = np.isin(np.arange(len(rows)), regime.targets)
+            rows[hit[:, None] != hit] += regime.n_rows
+        return rows
+
+    def evidence(self, graph: Mask) -> float:
+        """Nats that an edge must earn besides `sparsity` per row.
+
+        A Bayesian asks for evidence beyond the prior odds, of which the share of joined pairs is an estimate.
+        """
+        joinable = np.count_nonzero(np.triu(self.allowed | self.allowed.T | self.required | self.required.T))
+        joined = np.count_nonzero(graph)
+        return max(0.0, self.settings.edge_evidence + float(np.log((joinable - joined + 1) / (joined + 1))))
+
+
+def improve(problem: Problem, start: Mask, on_progress: Progress = lambda fraction: None) -> list[Path]:
+    """Lower the total of an acyclic graph, until neither the moves nor the predictors change any more.
+
+    Parameters
+    ----------
+    problem : Problem
+    start : bool [N, N]
+    on_progress : callable, optional
+        Called with the share of the work that is done.
+
+    Returns
+    -------
+    list of Path
+        One for each search, from where the one before has ended. Totals can be compared within one of them.
+    """
+    rounds = problem.settings.refine_rounds
+    with _Workers(problem, start) as workers:
+        graph, paths = start, list[Path]()
+        for turn in range(rounds):
+            paths += workers.one_round(graph, turn == 0, partial(_part, on_progress, turn, rounds))
+            if (paths[-1].graph == graph).all():
+                break
+            graph = paths[-1].graph
+        on_progress(1.0)
+    return paths
+
+
+class _Workers(AbstractContextManager["_Workers"]):
+    """Rows, predictors and threads of one search stage."""
+
+    def __init__(self, problem: Problem, start: Mask) -> None:
+        self.problem = problem
+        n, column, data = len(start), problem.column, problem.data
+        self.sample = Sample.of(problem.regimes, n)
+        self.evidence = problem.evidence(start)
+        self.telling = problem.telling_rows()
+        self.continuous = data.is_continuous[column]
+        levels, slot = data.n_levels[column], data.slots[column]
+        made = [make(self.sample, levels, slot) for make in PREDICTORS]
+        self._rivals = [[rival for of in made if (rival := of(j)) is not None] for j in range(n)]
+        self._candidates = [frozenset(np.flatnonzero(column).tolist()) for column in problem.allowed.T]
+        self._stop = Event()
+        self._regressions = Regressions(self.sample, Standardisation.of(data), levels, slot, self._go_on)
+        self._regressed: dict[int, RegressionPredictor] = {}
+        # The matrices are small: threads go to variables, not to products.
+        self._limits = threadpool_limits(1, "blas")
+
+    def __exit__(self, *error: object) -> None:
+        self._stop.set()
+        self._limits.unregister()
+
+    def _go_on(self) -> None:
+        if self._stop.is_set():
+            raise InterruptedError("the fit was interrupted")
+
+    def run(self, task: Callable[[int], T], items: Iterable[int]) -> list[T]:
+        """Map over variables, on threads; values come back in their order."""
+        chosen = list(items)
+        n_jobs = self.problem.n_jobs
+        return run_threads(lambda k: task(chosen[k]), len(chosen), n_jobs, lambda done: None, self._stop.set)
+
+    def one_round(self, graph: Mask, first: bool, on_progress: Progress) -> list[Path]:
+        """Train networks for a graph and search; in the first round, networks alone have their say before."""
+        everyone, families = range(len(graph)), families_of(graph)
+        asked = [j for j in everyone if first or not self._by_regression(*families[j])]
+        networks = self._train(graph, asked, partial(_part, on_progress, 0, 2))
+        paths = [self._search_widely([networks.of(j) for j in everyone], graph)] if first else []
+        start = paths[-1].graph if paths else graph
+        families = families_of(start)
+        on_progress(0.5)
+        predictors = self.run(lambda j: self._best(*families[j], networks), everyone)
+        errors = self.run(lambda j: _error(predictors[j], families[j][1]), everyone)
+        objective, rules = self._objective(predictors, errors), self._rules(graph, fast_only=True)
+        return [*paths, search(objective, start, rules, run=self.run)]
+
+    def _train(self, graph: Mask, variables: Sequence[int], on_progress: Progress) -> Networks:
+        presence = presence_near(self.problem.likely, graph, self.telling > 0)
+        chosen, settings = np.array(variables, np.int64), self.problem.settings
+        return Networks(self.problem.model, self.sample, presence, settings, chosen, on_progress)
+
+    def _search_widely(self, predictors: Sequence[Predictor], graph: Mask) -> Path:
+        """Search by predictors that answer at once, from several starts where the data leave directions open."""
+        objective, rules = self._objective(predictors), self._rules(graph)
+        path = search(objective, graph, rules, run=self.run)
+        for other in self._random_starts(objective, rules, graph):
+            again = search(objective, other, rules, order_first=True, run=self.run)
+            path = min(path, again.seen_from(graph, path.before), key=lambda it: it.after)
+        return path
+
+    def _rules(self, graph: Mask, *, fast_only: bool = False) -> Rules:
+        """Rules of the search; places in the order may be a matter for predictors that answer at once only."""
+        told = self.telling >= FEW_ROWS
+        if fast_only:
+            told |= self.continuous[:, None] | self.continuous
+        return Rules.of(self.problem.allowed, self.problem.required, self.problem.likely | graph, told)
+
+    def _objective(self, predictors: Sequence[Predictor], errors: Sequence[float] | None = None) -> Objective:
+        sparsity, regimes = self.problem.settings.sparsity, self.problem.regimes
+        return Objective(predictors, self._candidates, regimes, sparsity, self.evidence, errors)
+
+    def _best(self, effect: int, parents: Parents, networks: Networks) -> Predictor:
+        """Choose the predictor that knows most of a variable, given its parents."""
+        usual: Predictor
+        if self._by_regression(effect, parents):
+            if effect not in self._regressed:
+                self._regressed[effect] = self._regressions.of(effect, self._objective([]).edge_price(effect))
+            usual = self._regressed[effect]
+        elif self.continuous[[effect, *parents]].any():
+            usual = networks.experts_of(effect)
+        else:
+            usual = networks.of(effect)
+        rivals, candidates = self._rivals[effect], sorted(self._candidates[effect])
+        if self.continuous[candidates].any():  # one that cannot tell what some of them bring would keep them out
+            rivals = [rival for rival in rivals if np.isfinite(rival.changes(parents, candidates)).all()]
+        return min((usual, *rivals), key=lambda predictor: predictor.loss(parents))
+
+    def _by_regression(self, effect: int, parents: Parents) -> bool:
+        return self.problem.regressions and self._regressions.answers_for(effect, parents)
+
+    def _random_starts(self, objective: Objective, rules: Rules, graph: Mask) -> Iterable[Mask]:
+        """Give every variable its best parents among those before it in random orders."""
+        if not (self.problem.likely & (self.telling == 0)).any():
+            return
+        best, rng = BestParents(objective, rules), np.random.default_rng(0)
+        cost = sum(len(near) ** 2 for near in rules.near)
+        for _ in range(min(RANDOM_STARTS, MOST_RANDOM // max(1, cost))):
+            yield best.graph_of(rng.permutation(len(graph)).tolist())
+
+
+def _error(predictor: Predictor, parents: Parents) -> float:
+    """Nats that a parent must earn because its variable's predictor may be wrong."""
+    return APART * predictor.error(parents) if isinstance(predictor, RegressionPredictor) else 0.0
+
+
+def _part(on_progress: Progress, done: int, parts: int, fraction: float) -> None:
+    on_progress((done + fraction) / parts)

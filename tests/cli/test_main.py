@@ -4,7 +4,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+import weakref
 
 import pytest
 import typer
@@ -125,3 +127,20 @@ def test_a_reader_that_stops_early_gets_no_message(tmp_path):
     pipeline = f"set -o pipefail; {program} --help | head -n 0"
     done = subprocess.run(["bash", "-c", pipeline], cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_ctrl_c_where_python_ignores_exceptions_still_ends_the_command():
+    """As in the callback of a weak reference during an import: the exception is dropped, the wish is not."""
+    app = typer.Typer()
+
+    @app.command()
+    def works_on() -> None:
+        thing = threading.Event()
+        watcher = weakref.ref(thing, lambda _: signal.raise_signal(signal.SIGINT))
+        del thing
+        assert watcher() is None
+        time.sleep(30)
+
+    started = time.monotonic()
+    assert run(app, []) == 130
+    assert time.monotonic() - started < 2

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import typer
 
+from enco.cli._signals import never_ignored
 from enco.errors import EncoError
 
 __all__ = ["MISTAKE", "run"]
@@ -37,7 +38,8 @@ def run(app: typer.Typer, arguments: Sequence[str] | None) -> int:
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        code = app(args=given, prog_name="enco", standalone_mode=False)
+        with never_ignored():
+            code = app(args=given, prog_name="enco", standalone_mode=False)
         sys.stdout.flush()
     except (KeyboardInterrupt, typer.Abort):
         return _say("interrupted", INTERRUPTED)

@@ -1,12 +1,16 @@
 """Signals that end a fit: both like Ctrl-C, and never in the middle of a file."""
 
+import _thread
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-__all__ = ["held_back", "stopped_like_ctrl_c"]
+__all__ = ["held_back", "never_ignored", "stopped_like_ctrl_c"]
+
+REPEAT_AFTER = 0.05  # seconds: by then Python has left the callback that ignored the interruption
 
 
 @contextmanager
@@ -66,6 +70,47 @@ def held_back() -> Iterator[None]:
             signal.signal(number, handler)
     for number in arrived:
         handlers[number](number, None)
+
+
+@contextmanager
+def never_ignored() -> Iterator[None]:
+    """Repeat an interruption that Python ignores.
+
+    Python drops exceptions inside callbacks of weak references, finalizers and C libraries. A Ctrl-C that
+    arrives there, as it may during an import, would have no effect; here it arrives once more a moment later.
+
+    Examples
+    --------
+    >>> import time, weakref
+    >>> class Thing: ...
+    >>> thing = Thing()
+    >>> watcher = weakref.ref(thing, lambda _: signal.raise_signal(signal.SIGINT))
+    >>> try:
+    ...     with never_ignored():
+    ...         del thing
+    ...         time.sleep(10)
+    ... except KeyboardInterrupt:
+    ...     print("stopped")
+    stopped
+    """
+    if not _can_handle_signals():
+        yield
+        return
+    previous = sys.unraisablehook
+
+    def repeat(ignored: "sys.UnraisableHookArgs") -> None:
+        if issubclass(ignored.exc_type, KeyboardInterrupt):
+            timer = threading.Timer(REPEAT_AFTER, _thread.interrupt_main)
+            timer.daemon = True
+            timer.start()
+        else:
+            previous(ignored)
+
+    sys.unraisablehook = repeat
+    try:
+        yield
+    finally:
+        sys.unraisablehook = previous
 
 
 def _can_handle_signals() -> bool:

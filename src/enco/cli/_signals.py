@@ -100,7 +100,7 @@ def never_ignored() -> Iterator[None]:
 
     def repeat(ignored: "sys.UnraisableHookArgs") -> None:
         if issubclass(ignored.exc_type, KeyboardInterrupt):
-            timer = threading.Timer(REPEAT_AFTER, _thread.interrupt_main)
+            timer = threading.Timer(REPEAT_AFTER, _interrupt_main_thread)
             timer.daemon = True
             timer.start()
         else:
@@ -111,6 +111,16 @@ def never_ignored() -> Iterator[None]:
         yield
     finally:
         sys.unraisablehook = previous
+
+
+def _interrupt_main_thread() -> None:
+    """Send Ctrl-C to the main thread; a real signal, where there are any, also ends a wait."""
+    if hasattr(signal, "pthread_kill"):
+        main = threading.main_thread().ident
+        assert main is not None, "the main thread has started"
+        signal.pthread_kill(main, signal.SIGINT)
+    else:
+        _thread.interrupt_main()
 
 
 def _can_handle_signals() -> bool:

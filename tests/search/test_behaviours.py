@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from enco import ENCO, Knowledge, simulate
+from enco.data import InterventionalData
 from enco.graphs import is_acyclic
 from enco.metrics import shd
 from enco.settings import Settings
@@ -131,3 +132,22 @@ def test_graphs_have_fewer_errors_after_the_search(continuous, most):
         before += shd(ordered.adjacency_matrix_, scm.observed_adjacency)
     assert after < before
     assert after <= most
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_observational_rows_do_not_make_a_rare_cause_too_weak(seed):
+    """A cause that is present in one of 200 observational rows, and in half of those that intervene on it."""
+    rng = np.random.default_rng(seed)
+
+    def block(rows, target=None):
+        x = rng.integers(2, size=(rows, 3))
+        if target != 0:
+            x[:, 0] = rng.random(rows) < 0.005
+        if target != 1:
+            x[:, 1] = rng.random(rows) < np.where(x[:, 0] == 1, 0.4, 0.1)
+        return x
+
+    names = ["a", "b", "c"]
+    blocks = [block(20_000), *(block(200, target) for target in range(3))]
+    data = InterventionalData.from_environments(blocks, [None, *names], names=names)
+    assert found_from(data, graph_of(3, (0, 1))) == {(0, 1)}

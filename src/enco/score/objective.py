@@ -3,10 +3,11 @@
     total(G) = sum over j of price(j, parents of j in G)
     price(j, S) = sum over all rows that leave j free of loss_j(S)  +  |S| (sparsity * n_j + c)
 
-n_j are the rows that leave j free. Where the parents are right, the mechanism is the same in every regime, so that all
-rows count alike; a wrong direction loses where an intervention breaks it. The second term is what an edge must earn:
-`sparsity` in every row, as in Algorithm 1, and c nats over all of them, which matters where rows are few: `evidence`,
-and what the predictor of j may be wrong by.
+Where the parents are right, the mechanism is the same in every regime, so that all rows count alike; a wrong direction
+loses where an intervention breaks it. The second term is what an edge must earn: `sparsity` in each of the n_j rows of
+intervention regimes that leave j free, which are the rows that Algorithm 1 charges it in, and c nats over all of them,
+which matters where rows are few: `evidence`, and what the predictor of j may be wrong by. Observational rows add
+evidence and no penalty: otherwise the more of them there are, the less a cause counts that is rare among them.
 """
 
 from collections.abc import Iterable, Sequence
@@ -37,7 +38,7 @@ class Objective:
     regimes : sequence of Regime
         The observational one and all others, as the predictors have them.
     sparsity : float
-        Nats that an edge must earn in each row.
+        Nats that an edge must earn in each row of an intervention regime.
     evidence : float
         Nats that it must earn besides.
     errors : sequence of float, optional
@@ -50,7 +51,7 @@ class Objective:
     sparsity: float
     evidence: float
     errors: Sequence[float] | None = None
-    _free: dict[int, int] = field(default_factory=dict, repr=False)
+    _charged: dict[int, int] = field(default_factory=dict, repr=False)
 
     def price(self, effect: int, parents: Parents) -> float:
         """Price a family."""
@@ -83,10 +84,11 @@ class Objective:
 
     def edge_price(self, effect: int) -> float:
         """Return what every parent of a variable costs."""
-        if effect not in self._free:
-            self._free[effect] = sum(regime.n_rows for regime in self.regimes if effect not in regime.targets)
+        if effect not in self._charged:
+            charged = [regime for regime in self.regimes if regime.targets and effect not in regime.targets]
+            self._charged[effect] = sum(regime.n_rows for regime in charged)
         error = self.errors[effect] if self.errors is not None else 0.0
-        return self.sparsity * self._free[effect] + self.evidence + error
+        return self.sparsity * self._charged[effect] + self.evidence + error
 
 
 def families_of(graph: Mask) -> list[Family]:

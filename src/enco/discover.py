@@ -34,6 +34,7 @@ from enco.result import Result
 from enco.result.evidence import Evidence
 from enco.result.ordering import mirrored, report_of_moves, report_of_order, with_firm_requirements
 from enco.score.confounding import confounding
+from enco.score.journal import Journal
 from enco.search.dag import Path
 from enco.search.stage import Problem, improve
 
@@ -95,6 +96,7 @@ def conclude(
     seed: int = 0,
     knowledge: Knowledge | None = None,
     on_progress: Callable[[Progress], None] = _silent,
+    journal: Journal | None = None,
 ) -> Result:
     """Take a fit from the end of Algorithm 1 to its result.
 
@@ -109,6 +111,8 @@ def conclude(
     seed : int
     knowledge : Knowledge, optional
     on_progress : callable, optional
+    journal : Journal, optional
+        Of what was computed before an interruption.
 
     Examples
     --------
@@ -118,17 +122,17 @@ def conclude(
     >>> conclude(Discovery(data, settings=Settings()), data)
     Result(2 variables, 0 edges)
     """
-    began = time.perf_counter()
+    began, journal = time.perf_counter(), journal or Journal()
     settings, pairs = discovery.settings, discovery.candidates
     names = tuple(data.names[position] for position in discovery.column)
     learned = _Learned.of(discovery)
     ordered = learned.ordered(discovery, names)
-    paths = _searched(discovery, ordered.adjacency, None, on_progress)
+    paths = _searched(discovery, ordered.adjacency, None, on_progress, journal)
     graph = paths[-1].graph if paths else ordered.adjacency
     score = None
     if settings.latent:
-        score, graph = _confounded(discovery, graph)
-        again = _searched(discovery, graph, score > settings.confounder_threshold, on_progress)
+        score, graph = _confounded(discovery, graph, journal)
+        again = _searched(discovery, graph, score > settings.confounder_threshold, on_progress, journal)
         graph, paths = again[-1].graph if again else graph, paths + again
     moves = [move for path in paths for move in path.moves]
     _log.info("search: %d edges before, %d after %d moves", ordered.adjacency.sum(), graph.sum(), len(moves))
@@ -198,6 +202,7 @@ def _searched(
     graph: Mask,
     confounded: NDArray[np.bool_] | None,
     on_progress: Callable[[Progress], None],
+    journal: Journal,
 ) -> list[Path]:
     """Search from an acyclic graph; pairs [P] that are confounded stay as they are."""
     if not discovery.epoch or not discovery.settings.refine_rounds:  # networks that have learned nothing
@@ -219,14 +224,15 @@ def _searched(
         likely=likely & (allowed | allowed.T),
         regressions=discovery.gaussian,
         n_jobs=discovery.n_jobs,
+        journal=journal,
     )
     return improve(problem, graph, lambda fraction: on_progress(discovery.progress("search", fraction)))
 
 
-def _confounded(discovery: Discovery, graph: Mask) -> tuple[Floats, Mask]:
+def _confounded(discovery: Discovery, graph: Mask, journal: Journal) -> tuple[Floats, Mask]:
     """Score every pair [P] given a graph, and take edges between confounded pairs out of it; lc without a search."""
     settings, stage = discovery.settings, discovery.graph_fitting
     if not discovery.epoch or not settings.refine_rounds:
         return discovery.lc_scores(), graph
     regimes = [discovery.data.observational, *stage.regimes]
-    return confounding(discovery.model, regimes, graph, stage.scorable(), settings)
+    return confounding(discovery.model, regimes, graph, stage.scorable(), settings, journal)

@@ -284,7 +284,8 @@ def test_ctrl_c_during_the_search(folder, capsys, monkeypatch):
     advice, error = capsys.readouterr().err.splitlines()[-2:]
     assert "the same command with --resume" in advice
     assert error == "error: interrupted"
-    assert names_in(folder / "out") == ["checkpoint.npz"]
+    assert "stopped in the search, after epoch" in advice
+    assert names_in(folder / "out") == ["checkpoint.journal", "checkpoint.npz"]
     assert fit("--resume") == 0
     assert content(folder / "plain") == content(folder / "out")
 
@@ -388,6 +389,33 @@ def start(*options, out="out"):
 
 def wait_for(child):
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+@pytest.mark.slow
+@needs_fork
+@pytest.mark.parametrize("latent", [[], ["--latent"]], ids=["plain", "latent"])
+def test_killed_in_all_stages_and_resumed_gives_the_same_bits(folder, latent):
+    """Thirty kills at random moments of whole fits, of which the search is the longer part."""
+    options = [*latent, "--set", "refine_steps=600"]
+    rng = np.random.default_rng(0)
+    model = simulate.mixed("random", 8, rng, categories=3, categorical_share=0.4, edge_probability=0.4)
+    model.dataset(1000, 100, rng=rng).to_npz("data.npz", overwrite=True)
+    assert fit(*options, out="plain") == 0
+    started = time.perf_counter()
+    assert wait_for(start(*options, out="timed")) == 0
+    duration = time.perf_counter() - started
+    killed = 0
+    for attempt in range(10):
+        out = f"out{attempt}"
+        for moment in rng.uniform(0.0, 0.9 * duration, 3):
+            child = start(*options, "--resume", out=out)
+            time.sleep(moment)
+            os.kill(child, signal.SIGKILL)
+            killed += wait_for(child) == -signal.SIGKILL
+        assert fit(*options, "--resume", out=out) == 0
+        assert content(folder / out) == content(folder / "plain")
+        assert [name for name in names_in(folder / out) if "checkpoint" in name] == []
+    assert killed >= 20
 
 
 @needs_fork

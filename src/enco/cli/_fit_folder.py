@@ -96,10 +96,9 @@ def drop_checkpoint(out: Path, identity: Identity) -> None:
     """Remove the checkpoint of a fit that is finished, but not that of another one."""
     from enco.errors import EncoError
     from enco.fitting.checkpoint import read_identity
-    from enco.result.folder import CHECKPOINT
+    from enco.result.folder import CHECKPOINT, forget_checkpoint
 
-    checkpoint = out / CHECKPOINT
     with suppress(EncoError):  # there is none, or it is of no use to anybody
-        if read_identity(checkpoint).differences(identity):
+        if read_identity(out / CHECKPOINT).differences(identity):
             return
-    checkpoint.unlink(missing_ok=True)
+    forget_checkpoint(out)

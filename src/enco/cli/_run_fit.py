@@ -103,7 +103,7 @@ def _fit_anew(request: FitRequest, problem: _Problem) -> None:
     """Fit from the beginning, or from a checkpoint; the result replaces what was in the folder."""
     from enco.cli._outcome import print_json, report_result
     from enco.fitting.networks import write_networks
-    from enco.result.folder import CHECKPOINT, NETWORKS, replacing
+    from enco.result.folder import NETWORKS, forget_checkpoint, replacing
     from enco.system.process_memory import peak_memory
 
     out = request.out
@@ -116,7 +116,7 @@ def _fit_anew(request: FitRequest, problem: _Problem) -> None:
         write_networks(new / NETWORKS, discovery.model)
         if request.report:
             _write_page(result, problem.data, new)
-    (out / CHECKPOINT).unlink(missing_ok=True)
+    forget_checkpoint(out)
     if request.bootstrap:
         _add_refits((discovery, result), request, problem)
     if request.as_json:
@@ -157,9 +157,10 @@ def _run(discovery: Discovery, problem: _Problem, out: Path, *, resume: bool) ->
     from enco.cli._progress import watch
     from enco.discover import conclude
     from enco.fitting.checkpoint import read_checkpoint, write_checkpoint
-    from enco.result.folder import CHECKPOINT
+    from enco.result.folder import CHECKPOINT, JOURNAL
+    from enco.score.journal import FileJournal
 
-    before, identity = 0.0, problem.identity
+    before, identity, where = 0.0, problem.identity, ""
     if resume and (out / CHECKPOINT).exists():
         before = read_checkpoint(out / CHECKPOINT, discovery, identity=identity)
     elif resume:
@@ -182,18 +183,22 @@ def _run(discovery: Discovery, problem: _Problem, out: Path, *, resume: bool) ->
                 watcher.on_epoch(fit)
 
             discovery.run(on_epoch, watcher.on_progress)
-            result = conclude(
-                discovery,
-                problem.data,
-                seconds=seconds(),
-                seed=identity.seed,
-                knowledge=problem.knowledge,
-                on_progress=watcher.on_progress,
-            )
+            where = "in the search, "
+            with FileJournal(out / JOURNAL, identity.after(discovery)) as journal:
+                result = conclude(
+                    discovery,
+                    problem.data,
+                    seconds=seconds(),
+                    seed=identity.seed,
+                    knowledge=problem.knowledge,
+                    on_progress=watcher.on_progress,
+                    journal=journal,
+                )
             return replace(result, data_digest=identity.data)
     except KeyboardInterrupt:
         typer.echo(
-            f"stopped after epoch {discovery.epoch}; the same command with --resume (and without --force) continues",
+            f"stopped {where}after epoch {discovery.epoch}; "
+            "the same command with --resume (and without --force) continues",
             err=True,
         )
         raise

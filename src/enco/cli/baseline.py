@@ -45,7 +45,7 @@ def baseline(
     from enco.cli.fit import read_pairs
     from enco.executors.threads import count_threads
     from enco.io._lock import locked
-    from enco.result.folder import CHECKPOINT, recover, replacing
+    from enco.result.folder import forget_checkpoint, recover, replacing
 
     chosen = find_method(method)
     settings = chosen.read_settings(read_pairs(set_ or []))
@@ -58,7 +58,7 @@ def baseline(
         result = chosen.fit(read, seed=seed, n_jobs=count_threads(threads), **settings)
         with replacing(out) as new:
             result.save(new)
-        (out / CHECKPOINT).unlink(missing_ok=True)  # of an unfinished fit that was to be replaced
+        forget_checkpoint(out)  # of an unfinished fit that was to be replaced
     removed = len(result.order_report["removed"])
     typer.echo(f"edges   {result.n_edges}{f', {removed} more removed to break cycles' if removed else ''}")
     typer.echo(f"time    {result.seconds:.1f} s")

@@ -16,6 +16,7 @@ if it lowers the penalised loss; else the damping grows.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -198,6 +199,22 @@ class Regression:
         n_inputs = train.inputs.shape[1]
         level = float(np.log(np.var(train.target, dtype=np.float64) + 1e-12))
         return cls(_Layer.random(n_inputs, MEAN_UNITS, 0.0, rng), _Layer.random(n_inputs, SPREAD_UNITS, level, rng))
+
+    def arrays(self) -> list[NDArray[Any]]:
+        """Everything that it has learned."""
+        layers = [part for layer in (self.mean, self.spread) for part in (layer.weights, np.asarray(layer.damping))]
+        return [*layers, np.asarray(self.learned), np.asarray(self.begun)]
+
+    @classmethod
+    def of_arrays(
+        cls, mean: Floats, damping: Floats, spread: Floats, spread_damping: Floats, learned: Floats, begun: Floats
+    ) -> "Regression":
+        """Build from `arrays`."""
+        layers = (
+            _Layer(mean, MEAN_UNITS, float(damping)),
+            _Layer(spread, SPREAD_UNITS, float(spread_damping)),
+        )
+        return cls(*layers, float(learned), bool(begun))
 
     def with_inputs(self, stand_in: Floats) -> "Regression":
         """Return a function of other inputs to go on from.

@@ -32,6 +32,7 @@ _log = logging.getLogger(__name__)
 
 _IDENTITY, _SECONDS, _STATE = "identity", "seconds", "state."
 _LONGEST_TEXT = 1 << 24  # of what a fit was given, or its history
+_DIGEST_BYTES = 16
 _ROWS_PER_PIECE = 1 << 16  # a memory map is never read at once
 
 
@@ -70,6 +71,13 @@ class Identity:
         """
         known = json.loads(json.dumps(asdict(knowledge or Knowledge())))  # as it comes back from a file
         return cls(_digest(data), asdict(settings), known, seed)
+
+    def after(self, discovery: Discovery) -> str:
+        """Digest of the fit and of what Algorithm 1 has left: whatever follows depends on nothing else."""
+        digest = hashlib.blake2b(json.dumps(asdict(self), sort_keys=True).encode(), digest_size=_DIGEST_BYTES)
+        for value in discovery.parameters.state().values():
+            digest.update(np.ascontiguousarray(value).tobytes())
+        return digest.hexdigest()
 
     def differences(self, other: "Identity") -> list[str]:
         """Say in words what another fit does differently.
@@ -216,7 +224,7 @@ def array_like(archive: Archive, key: str, wanted: NDArray[Any]) -> NDArray[Any]
 
 
 def _digest(data: InterventionalData) -> str:
-    digest = hashlib.blake2b(digest_size=16)
+    digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
     described = [(variable.name, variable.kind, variable.levels) for variable in data.variables]
     digest.update(json.dumps(described).encode())
     for regime in data.regimes:

@@ -23,11 +23,13 @@ __all__ = [
     "EDGES",
     "GRAPH",
     "HISTORY",
+    "JOURNAL",
     "NETWORKS",
     "PAGE",
     "PARAMETERS",
     "STABILITY",
     "STABILITY_TABLE",
+    "forget_checkpoint",
     "is_complete",
     "recover",
     "refuse_existing",
@@ -39,7 +41,8 @@ GRAPH, EDGES, HISTORY, PARAMETERS = "graph.json", "edges.csv", "history.csv", "p
 NETWORKS = "networks.npz"  # beside them if `enco fit` wrote them: refits begin with these
 STABILITY, STABILITY_TABLE = "stability.json", "stability.csv"  # if the fit was asked for it
 PAGE = "report.html"  # likewise
-CHECKPOINT = "checkpoint.npz"  # of a fit that is not finished
+CHECKPOINT = "checkpoint.npz"  # of a fit that is not finished: Algorithm 1 ...
+JOURNAL = "checkpoint.journal"  # ... and what follows it
 
 NEW, NEXT = ".enco-new", ".enco-next"
 
@@ -67,6 +70,17 @@ def is_complete(folder: Path) -> bool:
     False
     """
     return (result_in(folder) / GRAPH).exists()
+
+
+def forget_checkpoint(folder: Path) -> None:
+    """Remove what a fit would need to go on, once it is finished.
+
+    Examples
+    --------
+    >>> forget_checkpoint(Path("nowhere"))
+    """
+    for name in (JOURNAL, CHECKPOINT):  # a journal alone is of no use to anybody
+        (folder / name).unlink(missing_ok=True)
 
 
 def refuse_existing(folder: Path, *, overwrite: bool) -> None:

@@ -27,6 +27,7 @@ from scipy.stats import chi2
 
 from enco.conditionals.base import ConditionalModel
 from enco.data import Regime
+from enco.score.journal import Journal
 from enco.score.networks import Networks, presence_near
 from enco.score.objective import families_of
 from enco.score.rows import N_FOLDS, Sample
@@ -46,7 +47,12 @@ _SMALLEST = 1e-6  # of the variance of residuals in some direction, relative to 
 
 
 def confounding(
-    model: ConditionalModel, regimes: Sequence[Regime], graph: Mask, scorable: Mask, settings: Settings
+    model: ConditionalModel,
+    regimes: Sequence[Regime],
+    graph: Mask,
+    scorable: Mask,
+    settings: Settings,
+    journal: Journal | None = None,
 ) -> tuple[Floats, Mask]:
     """Score every pair of variables of an acyclic graph.
 
@@ -61,6 +67,8 @@ def confounding(
         Pairs to score, see `enco.confounders.scorable`.
     settings : Settings
         With c, `edge_evidence`, and the score beyond which an edge is questioned, `confounder_threshold`.
+    journal : Journal, optional
+        Of what was computed before an interruption.
 
     Returns
     -------
@@ -74,7 +82,8 @@ def confounding(
     sample = Sample.of(regimes, len(graph))
 
     def harm_of(near: Mask) -> Floats:
-        return harm(Networks(model, sample, presence_near(near, near, np.ones_like(near)), settings), near)
+        presence = presence_near(near, near, np.ones_like(near))
+        return harm(Networks(model, sample, presence, settings, journal=journal), near)
 
     harmful = harm_of(graph)
     present = graph[cause, effect]
@@ -85,7 +94,7 @@ def confounding(
     if questioned.any():
         harmful = harm_of(without)
     doubt = evidence + np.log(1 + np.count_nonzero(scorable) // 2)
-    test = Dependence.of(Networks(model, sample, without.astype(np.float64), settings), without)
+    test = Dependence.of(Networks(model, sample, without.astype(np.float64), settings, journal=journal), without)
     dependence = test.large()[cause, effect] * expit(-test.log_p()[cause, effect] - doubt)
     score = dependence * expit(harmful + evidence) * expit(harmful[reverse] + evidence)
     kept = present & ~questioned

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from enco.conditionals.base import ConditionalModel, Training
 from enco.score.base import Parents
+from enco.score.journal import Journal
 from enco.score.rows import N_FOLDS, Sample
 from enco.settings import Settings
 
@@ -72,6 +73,7 @@ class Networks:
     variables : int64 [k], optional
         Those that will be asked for; all by default.
     on_progress : callable, optional
+    journal : Journal, optional
     """
 
     def __init__(
@@ -82,7 +84,9 @@ class Networks:
         settings: Settings,
         variables: NDArray[np.int64] | None = None,
         on_progress: Callable[[float], None] = lambda fraction: None,
+        journal: Journal | None = None,
     ) -> None:
+        self.journal = journal = journal or Journal()
         self.sample, self.table, self.steps = sample, sample.table, settings.refine_steps
         self.pairs = pairs = model.candidates
         probability = presence[pairs.cause, pairs.effect]
@@ -91,7 +95,9 @@ class Networks:
         for fold in range(N_FOLDS):
             networks = model.anew(pairs, sample.learned(fold), fold, training)
             tell = partial(_tell, on_progress, fold)
-            networks.fit(probability, settings.refine_steps, variables, on_progress=tell)
+            fit = partial(networks.fit, probability, settings.refine_steps, variables, on_progress=tell)
+            journal.train("networks", networks, fit)
+            tell(1.0)
             self.models.append(networks)
 
     def residuals(self, graph: Mask, fold: int) -> list[Floats]:
@@ -159,9 +165,15 @@ class NetworkPredictor:
         )
 
     def _look(self, parents: Parents, causes: Sequence[int]) -> None:
-        sample, total = self._networks.sample, np.zeros(1 + len(causes))
-        for losses, rows in self._row_losses(parents, causes):
-            total += losses @ sample.weight[sample.origin[rows]]
+        sample = self._networks.sample
+
+        def add_up() -> list[Floats]:
+            total = np.zeros(1 + len(causes))
+            for losses, rows in self._row_losses(parents, causes):
+                total += losses @ sample.weight[sample.origin[rows]]
+            return [total]
+
+        (total,) = self._networks.journal.ask(f"networks of {self._effect}", add_up)
         for family, loss in zip([parents, *(parents ^ {cause} for cause in causes)], total, strict=True):
             self._known[family] = float(loss)
 
@@ -204,10 +216,14 @@ class ExpertPredictor(NetworkPredictor):
         """Sum the losses of the rows of each regime."""
         if parents not in self._exact:
             shared, family = self._networks, np.isin(self._causes, list(parents))
-            losses = (
-                model.expert_losses(self._effect, family, shared.table, rows, shared.steps)
-                for model, rows in zip(shared.models, self._rows, strict=True)
-            )
-            each = [shared.sample.by_regime(loss, rows) for loss, rows in zip(losses, self._rows, strict=True)]
-            self._exact[parents] = np.sum(each, axis=0)
+
+            def add_up() -> list[Floats]:
+                losses = (
+                    model.expert_losses(self._effect, family, shared.table, rows, shared.steps)
+                    for model, rows in zip(shared.models, self._rows, strict=True)
+                )
+                each = [shared.sample.by_regime(loss, rows) for loss, rows in zip(losses, self._rows, strict=True)]
+                return [np.sum(each, axis=0)]
+
+            (self._exact[parents],) = shared.journal.ask(f"experts of {self._effect}", add_up)
         return self._exact[parents]

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from enco.conditionals.continuous import Standardisation
 from enco.conditionals.regression import Regression, Rows
 from enco.score.base import Parents
+from enco.score.journal import Journal
 from enco.score.rows import N_FOLDS, Sample
 
 __all__ = ["RegressionPredictor", "Regressions"]
@@ -46,6 +47,7 @@ class Regressions:
         Column of each variable among the codes or reals.
     go_on : callable
         Called before every step of training; may raise.
+    journal : Journal, optional
     """
 
     def __init__(
@@ -55,8 +57,10 @@ class Regressions:
         n_levels: I64,
         slot: I64,
         go_on: Callable[[], None] = lambda: None,
+        journal: Journal | None = None,
     ) -> None:
         self.sample, self.n_levels, self.slot, self.go_on = sample, n_levels, slot, go_on
+        self.journal = journal or Journal()
         self.width = np.maximum(1, n_levels - 1)
         table = sample.table
         self.codes = np.asfortranarray(table.codes)
@@ -260,10 +264,16 @@ class RegressionPredictor:
         self, parents: tuple[int, ...], begin: Regression, fold: int, rival: _Fit | None = None
     ) -> tuple[Regression, float]:
         """Train the regression of a fold; return it with the loss of the rows that it is judged on."""
-        train, held, judged = (self._rows(parents, rows) for rows in self._parts[fold])
-        goal = (rival.regressions[fold].learned, self._far(fold)) if rival else None
-        fitted = begin.fit(train, held, goal=goal, go_on=self._shared.go_on)
-        return fitted, float(fitted.losses(judged) @ self._weight[self._parts[fold][2]])
+
+        def train() -> Sequence[NDArray[np.generic]]:
+            train, held, judged = (self._rows(parents, rows) for rows in self._parts[fold])
+            goal = (rival.regressions[fold].learned, self._far(fold)) if rival else None
+            fitted = begin.fit(train, held, goal=goal, go_on=self._shared.go_on)
+            loss = fitted.losses(judged) @ self._weight[self._parts[fold][2]]
+            return [*fitted.arrays(), np.asarray(loss)]
+
+        *arrays, loss = self._shared.journal.ask(f"regressions of {self._effect}", train)
+        return Regression.of_arrays(*arrays), float(loss)
 
     def _joined(self, parents: tuple[int, ...], parts: Sequence[tuple[Regression, float]]) -> _Fit:
         regressions, losses = zip(*parts, strict=True)
@@ -277,11 +287,16 @@ class RegressionPredictor:
             return self._promised[1]
         widths = self._shared.width[list(causes)]
         groups = np.split(np.arange(widths.sum()), np.cumsum(widths)[:-1])
-        total = np.zeros(len(causes))
-        for regression, (train, _, judged) in zip(fit.regressions, self._parts, strict=True):
-            extra = np.column_stack(self._shared.inputs(causes, train))
-            share = float(self._weight[judged].sum()) / len(train)
-            total += share * regression.expected_gains(self._rows(fit.parents, train), extra, groups)
+
+        def add_up() -> list[Floats]:
+            total = np.zeros(len(causes))
+            for regression, (train, _, judged) in zip(fit.regressions, self._parts, strict=True):
+                extra = np.column_stack(self._shared.inputs(causes, train))
+                share = float(self._weight[judged].sum()) / len(train)
+                total += share * regression.expected_gains(self._rows(fit.parents, train), extra, groups)
+            return [total]
+
+        (total,) = self._shared.journal.ask(f"regressions of {self._effect}", add_up)
         self._promised = asked, total
         return total
 

@@ -11,7 +11,7 @@ turning round what hangs together takes many moves at once.
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from threading import Event
 from typing import TypeVar
@@ -25,6 +25,7 @@ from enco.conditionals.continuous import Standardisation
 from enco.data import InterventionalData, Regime
 from enco.executors import run_threads
 from enco.score.base import Parents, Predictor
+from enco.score.journal import Journal
 from enco.score.networks import Networks, presence_near
 from enco.score.objective import Objective, families_of
 from enco.score.regression import RegressionPredictor, Regressions
@@ -87,6 +88,8 @@ class Problem:
         Whether continuous variables are normal given their parents, so that regressions can predict them.
     n_jobs : int
         Threads; the result does not depend on them.
+    journal : Journal
+        Of what was computed before an interruption.
     """
 
     data: InterventionalData
@@ -99,6 +102,7 @@ class Problem:
     likely: Mask
     regressions: bool
     n_jobs: int
+    journal: Journal = field(default_factory=Journal)
 
     def telling_rows(self) -> I64:
         """Rows that tell which of two variables comes first: those that intervene on one of them only, [N, N]."""
@@ -160,7 +164,9 @@ class _Workers(AbstractContextManager["_Workers"]):
         self._rivals = [[rival for of in made if (rival := of(j)) is not None] for j in range(n)]
         self._candidates = [frozenset(np.flatnonzero(column).tolist()) for column in problem.allowed.T]
         self._stop = Event()
-        self._regressions = Regressions(self.sample, Standardisation.of(data), levels, slot, self._go_on)
+        self._regressions = Regressions(
+            self.sample, Standardisation.of(data), levels, slot, self._go_on, problem.journal
+        )
         self._regressed: dict[int, RegressionPredictor] = {}
         # The matrices are small: threads go to variables, not to products.
         self._limits = threadpool_limits(1, "blas")
@@ -196,7 +202,7 @@ class _Workers(AbstractContextManager["_Workers"]):
     def _train(self, graph: Mask, variables: Sequence[int], on_progress: Progress) -> Networks:
         presence = presence_near(self.problem.likely, graph, self.telling > 0)
         chosen, settings = np.array(variables, np.int64), self.problem.settings
-        return Networks(self.problem.model, self.sample, presence, settings, chosen, on_progress)
+        return Networks(self.problem.model, self.sample, presence, settings, chosen, on_progress, self.problem.journal)
 
     def _search_widely(self, predictors: Sequence[Predictor], graph: Mask) -> Path:
         """Search by predictors that answer at once, from several starts where the data leave directions open."""

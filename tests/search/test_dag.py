@@ -7,11 +7,11 @@ from enco.candidates import Candidates
 from enco.conditionals.continuous import Standardisation
 from enco.conditionals.fused import FusedConditionals, NetworkSettings
 from enco.graphs import is_acyclic
+from enco.score.counted import CountedPredictor
 from enco.score.networks import Networks, presence_near
 from enco.score.objective import Objective
 from enco.score.regression import Regressions
 from enco.score.rows import Sample
-from enco.score.tables import Tables
 from enco.search.dag import LEAST_GAIN, search
 from enco.search.state import Move, State
 from enco.settings import Settings
@@ -222,19 +222,22 @@ def test_every_move_is_told_and_work_goes_through_run():
 
 
 def of_data(kind, seed=0, **options):
-    """The objective of small data; categorical variables are counted, or explained by networks in mixed data."""
+    """The objective of small data: regressions of continuous variables, networks of categorical ones."""
     data = small_data(kind, seed, **options)
     sample = Sample.of(data.regimes, 4)
     levels, slot = data.n_levels, data.slots
-    counted = Tables(sample, levels, slot)
     regressed = Regressions(sample, Standardisation.of(data), levels, slot)
-    predictors = [counted.of(k) if levels[k] else regressed.of(k, 5.0) for k in range(4)]
-    if kind == "mixed":
-        small = NetworkSettings(hidden=16, batch=64)
-        model = FusedConditionals(data, Candidates.all_pairs(4), settings=small, seed=0, n_jobs=1)
-        presence = presence_near(~np.eye(4, dtype=bool), TRUTH, np.ones((4, 4), bool))
-        networks = Networks(model, sample, presence, Settings(refine_steps=200))
-        predictors = [networks.of(k) if levels[k] else predictors[k] for k in range(4)]
+    small = NetworkSettings(hidden=16, batch=64)
+    model = FusedConditionals(data, Candidates.all_pairs(4), settings=small, seed=0, n_jobs=1)
+    presence = presence_near(~np.eye(4, dtype=bool), TRUTH, np.ones((4, 4), bool))
+    networks = Networks(model, sample, presence, Settings(refine_steps=200))
+
+    def of(k):
+        if not levels[k]:
+            return regressed.of(k, 5.0)
+        return CountedPredictor(networks, k, levels, slot) if levels.all() else networks.of(k)
+
+    predictors = [of(k) for k in range(4)]
     return Objective(predictors, EVERY, data.regimes, sparsity=0.004, evidence=3.0)
 
 

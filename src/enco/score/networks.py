@@ -6,7 +6,7 @@ leave open in which direction. So it knows the sets near the graph best, and bot
 well: a network that knew one of them better would confirm it.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -136,6 +136,7 @@ class NetworkPredictor:
         self._causes = networks.pairs.cause[networks.pairs.pairs_into(effect)]
         free = networks.sample.free_rows(effect)
         self._rows = [free[networks.sample.fold[free] == fold] for fold in range(N_FOLDS)]
+        self._order = np.concatenate(self._rows)
         self._known: dict[Parents, float] = {}
 
     def loss(self, parents: Parents) -> float:
@@ -159,30 +160,30 @@ class NetworkPredictor:
     def regime_changes(self, parents: Parents, causes: Sequence[int]) -> Floats:
         """Sum the losses of the rows of each regime, given the parents and after toggling each cause, [1 + C, R]."""
         sample = self._networks.sample
-        return sum(  # type: ignore[return-value]
-            np.array([sample.by_regime(loss, rows) for loss in losses])
-            for losses, rows in self._row_losses(parents, causes)
-        )
+        return np.array([sample.by_regime(loss, self._order) for loss in self._row_losses(parents, causes)])
 
     def _look(self, parents: Parents, causes: Sequence[int]) -> None:
         sample = self._networks.sample
 
         def add_up() -> list[Floats]:
-            total = np.zeros(1 + len(causes))
-            for losses, rows in self._row_losses(parents, causes):
-                total += losses @ sample.weight[sample.origin[rows]]
-            return [total]
+            return [self._row_losses(parents, causes) @ sample.weight[sample.origin[self._order]]]
 
         (total,) = self._networks.journal.ask(f"networks of {self._effect}", add_up)
         for family, loss in zip([parents, *(parents ^ {cause} for cause in causes)], total, strict=True):
-            self._known[family] = float(loss)
+            self._known.setdefault(family, float(loss))  # computed beside others, it rounds differently
 
-    def _row_losses(self, parents: Parents, causes: Sequence[int]) -> Iterator[tuple[NDArray[np.float32], I64]]:
-        """Losses of rows given the parents and after each change, [1 + C, rows], and the rows, fold by fold."""
+    def _row_losses(self, parents: Parents, causes: Sequence[int]) -> NDArray[np.float32]:
+        """Losses of rows, fold by fold, given the parents and after each change, [1 + C, rows]."""
         family = np.isin(self._causes, list(parents))
         places = np.searchsorted(self._causes, np.array(causes, np.int64))
-        for model, rows in zip(self._networks.models, self._rows, strict=True):
-            yield model.row_losses(self._networks.table, rows, self._effect, family, places), rows
+        table, models = self._networks.table, self._networks.models
+        return np.concatenate(
+            [
+                model.row_losses(table, rows, self._effect, family, places)
+                for model, rows in zip(models, self._rows, strict=True)
+            ],
+            axis=1,
+        )
 
 
 class ExpertPredictor(NetworkPredictor):
@@ -198,7 +199,7 @@ class ExpertPredictor(NetworkPredictor):
     def __init__(self, networks: Networks, effect: int) -> None:
         super().__init__(networks, effect)
         self._exact: dict[Parents, Floats] = {}
-        self._doubt = DOUBTED * float(networks.sample.weight[networks.sample.origin][np.concatenate(self._rows)].sum())
+        self._doubt = DOUBTED * float(networks.sample.weight[networks.sample.origin][self._order].sum())
 
     def loss(self, parents: Parents) -> float:
         """Sum the losses of all rows."""

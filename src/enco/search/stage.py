@@ -1,9 +1,10 @@
 """The search as a stage of a fit: which predictor answers for which variable, and in how many rounds.
 
-Networks that know the sets of parents near a graph are trained, and the first search asks them alone. In the next one,
-the predictor that knows most of a variable given its parents answers for it: networks or tables of counts for a
-categorical variable, regressions for a continuous one. Networks know best what is near the graph that they were trained
-for, so every further round trains them for the graph that was found. It ends when the graph stays.
+Networks that know the sets of parents near a graph are trained, and the first search asks them alone, corrected by
+counts where all variables are categorical. In the next one, regressions answer for continuous variables, and networks
+for exactly the parents in question for categorical ones with continuous parents. Networks know best what is near the
+graph that they were trained for, so every further round trains them for the graph that was found. It ends when the
+graph stays.
 
 Where no intervention identifies some directions, the first search also begins from random orders of the variables:
 turning round what hangs together takes many moves at once.
@@ -25,12 +26,12 @@ from enco.conditionals.continuous import Standardisation
 from enco.data import InterventionalData, Regime
 from enco.executors import run_threads
 from enco.score.base import Parents, Predictor
+from enco.score.counted import CountedPredictor
 from enco.score.journal import Journal
 from enco.score.networks import Networks, presence_near
 from enco.score.objective import Objective, families_of
 from enco.score.regression import RegressionPredictor, Regressions
 from enco.score.rows import Sample
-from enco.score.tables import Tables
 from enco.search.dag import Path, search
 from enco.search.orders import BestParents
 from enco.search.state import Rules
@@ -56,13 +57,7 @@ A variable has 0 levels if it is continuous; its column is then that of `Regime.
 """
 
 
-def counts(sample: Sample, n_levels: I64, slot: I64) -> Callable[[int], Predictor | None]:
-    """Make tables of counts for categorical variables."""
-    tables = Tables(sample, n_levels, slot)
-    return lambda effect: tables.of(effect) if n_levels[effect] else None
-
-
-PREDICTORS: list[Maker] = [counts]
+PREDICTORS: list[Maker] = []
 """Those that compete with the networks, or with the regression of a continuous variable; a new one is a line here."""
 
 
@@ -159,7 +154,7 @@ class _Workers(AbstractContextManager["_Workers"]):
         self.evidence = problem.evidence(start)
         self.telling = problem.telling_rows()
         self.continuous = data.is_continuous[column]
-        levels, slot = data.n_levels[column], data.slots[column]
+        self._levels, self._slot = levels, slot = data.n_levels[column], data.slots[column]
         made = [make(self.sample, levels, slot) for make in PREDICTORS]
         self._rivals = [[rival for of in made if (rival := of(j)) is not None] for j in range(n)]
         self._candidates = [frozenset(np.flatnonzero(column).tolist()) for column in problem.allowed.T]
@@ -190,7 +185,7 @@ class _Workers(AbstractContextManager["_Workers"]):
         everyone, families = range(len(graph)), families_of(graph)
         asked = [j for j in everyone if first or not self._by_regression(*families[j])]
         networks = self._train(graph, asked, partial(_part, on_progress, 0, 2))
-        paths = [self._search_widely([networks.of(j) for j in everyone], graph)] if first else []
+        paths = [self._search_widely([self._by_networks(j, networks) for j in everyone], graph)] if first else []
         start = paths[-1].graph if paths else graph
         families = families_of(start)
         on_progress(0.5)
@@ -234,11 +229,17 @@ class _Workers(AbstractContextManager["_Workers"]):
         elif self.continuous[[effect, *parents]].any():
             usual = networks.experts_of(effect)
         else:
-            usual = networks.of(effect)
+            usual = self._by_networks(effect, networks)
         rivals, candidates = self._rivals[effect], sorted(self._candidates[effect])
         if self.continuous[candidates].any():  # one that cannot tell what some of them bring would keep them out
             rivals = [rival for rival in rivals if np.isfinite(rival.changes(parents, candidates)).all()]
         return min((usual, *rivals), key=lambda predictor: predictor.loss(parents))
+
+    def _by_networks(self, effect: int, networks: Networks) -> Predictor:
+        """Networks, corrected by counts where all is categorical."""
+        if self.continuous[[effect, *self._candidates[effect]]].any():
+            return networks.of(effect)
+        return CountedPredictor(networks, effect, self._levels, self._slot)
 
     def _by_regression(self, effect: int, parents: Parents) -> bool:
         return self.problem.regressions and self._regressions.answers_for(effect, parents)

@@ -44,7 +44,6 @@ def test_interventions_tell_an_effect_from_a_cause():
     assert found_from(counted(interventional=1000), graph_of(4), allowed=allowed) == set()
 
 
-@not_yet(reason="found b -> a, as above, in a whole fit")
 def test_knowledge_does_not_make_an_effect_a_cause():
     forbidden = [(one, other) for one in "abcd" for other in "abcd" if one != other and (one, other) != ("b", "a")]
     fitted = ENCO(random_state=0, n_jobs=1, knowledge=Knowledge(forbidden=forbidden)).fit(counted(interventional=1000))

@@ -138,6 +138,9 @@ class Joined:
         linked = sum(self._joined[cause, self._effect] for cause in parents)
         return 1000.0 - (500.0 if linked else 0.0) + (300.0 if parents and self._effect == self._root else 0.0)
 
+    def by_regime(self, parents):
+        return np.array([self.loss(parents)])  # of observational rows
+
     def changes(self, parents, causes):
         return np.array([self.loss(parents ^ {cause}) for cause in causes])
 
@@ -187,6 +190,9 @@ def test_variables_that_keep_their_place_keep_their_parents():
 
         def loss(self, parents):
             return 100.0 * (self._effect == 3 and 4 not in parents)
+
+        def by_regime(self, parents):
+            return np.array([self.loss(parents)])
 
         def changes(self, parents, causes):
             return np.array([self.loss(parents ^ {cause}) for cause in causes])

@@ -205,13 +205,11 @@ def _run(discovery: Discovery, problem: _Problem, out: Path, *, resume: bool) ->
 
 
 def _show_plan(discovery: Discovery, data: InterventionalData, n_jobs: int) -> None:
-    from enco.cli._cost import seconds_of
-    from enco.fitting.memory import needed_memory
+    from enco.plan import plan
     from enco.system.units import in_bytes, in_time
 
     n_regimes = len(data.interventional)
     pairs = discovery.candidates
-    memory = needed_memory(data, pairs, discovery.settings, n_jobs)
     typer.echo(
         f"data    {data.n_variables} variables, {data.n_rows:,} rows: {data.observational.n_rows:,} observational, "
         f"{n_regimes} intervention regime{'s' if n_regimes != 1 else ''}"
@@ -222,9 +220,11 @@ def _show_plan(discovery: Discovery, data: InterventionalData, n_jobs: int) -> N
         listed = ", ".join(f"{name}={value}" for name, value in changes.items())
         typer.echo(f"preset  {discovery.settings.preset}{f', changed: {listed}' if listed else ''}")
     typer.echo(f"pairs   {pairs.n_pairs:,} of {data.n_variables * (data.n_variables - 1):,}, {chosen}")
+    cost = plan(discovery, data)
     typer.echo(
-        f"cost    about {in_time(seconds_of(discovery, data, n_jobs))} on {n_jobs} thread{'s' if n_jobs != 1 else ''} "
-        f"(less if the graph settles before epoch {discovery.settings.max_epochs}) and {in_bytes(memory)} of memory"
+        f"cost    about {in_time(cost.total)} on {n_jobs} thread{'s' if n_jobs != 1 else ''} "
+        f"(less if the graph settles before epoch {discovery.settings.max_epochs}) "
+        f"and {in_bytes(cost.n_bytes)} of memory"
     )
 
 

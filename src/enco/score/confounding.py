@@ -40,10 +40,9 @@ Mask = NDArray[np.bool_]
 
 # Residuals of networks that are not quite right are a little correlated, and with enough rows that shows. So much of
 # the statistic per row is not counted: in simulated graphs of 25 variables with many rows, pairs without a confounder
-# showed up to 7e-6; confounded ones that left a trace at all showed 5e-5 and more.
+# showed up to 7e-6; confounded ones that left a trace at all showed 5e-5 and more. Less than twice as much for each row
+# is no dependence, however significant.
 _UNCOUNTED = 1e-5
-_LEAST = 2e-5  # less for each row is no dependence, however significant
-_SMALLEST = 1e-6  # of the variance of residuals in some direction, relative to the largest; below it there is none
 
 
 def confounding(
@@ -193,7 +192,7 @@ class Dependence:
         >>> Dependence(11 * one, 100_000 * one, one, one).large(), Dependence(11 * one, 1e6 * one, one, one).large()
         (array([[ True]]), array([[False]]))
         """
-        mask: Mask = self.ratio - 1.0 > _LEAST * self.rows
+        mask: Mask = self.ratio - 1.0 > 2 * _UNCOUNTED * self.rows
         return mask
 
 
@@ -207,7 +206,7 @@ def _scaling(blocks: list[list[Floats]], n_variables: int) -> tuple[list[Floats]
     for variable in range(n_variables):
         parts = [residuals[variable] for residuals in blocks]
         value, vector = np.linalg.eigh(np.sum([part.T @ part for part in parts], axis=0))
-        real = value > _SMALLEST * value[-1]
+        real = value > np.finfo(np.float32).eps * value[-1]  # below it there is none
         real[-1] = True  # a variable without any residual keeps one direction, in which nothing happens
         deviation = np.sqrt(np.maximum(value[real], np.finfo(float).tiny))
         matrices.append(vector[:, real] / np.sqrt(deviation))

@@ -28,7 +28,6 @@ Arrays = Sequence[NDArray[Any]]
 
 _HEADER = struct.Struct("<8sQ16s")  # mark, bytes of the record, digest of the record
 _MARK = b"enco-ans"
-_DIGEST_BYTES = 16
 
 
 class Journal:
@@ -162,7 +161,7 @@ class FileJournal(Journal):
 
 
 def _digest(record: bytes) -> bytes:
-    return hashlib.blake2b(record, digest_size=_DIGEST_BYTES).digest()
+    return hashlib.blake2b(record, digest_size=16).digest()
 
 
 def _parsed(record: bytes) -> tuple[str, Arrays]:

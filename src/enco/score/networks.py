@@ -26,8 +26,7 @@ Mask = NDArray[np.bool_]
 
 USUAL = 0.9  # presence of an edge of the graph
 OPEN = 0.5  # of a joined pair, in both directions, where no intervention identifies the direction
-UNUSUAL = 0.15  # least presence of all others ...
-FEW_OTHERS = 1.0  # ... and about so many of them at a time in a small graph
+UNUSUAL = 0.15  # least presence of all others; in small graphs about one of them at a time
 DOUBTED = 0.1  # nats for each row: what networks gave to useless parents, twice over
 AVERAGED = 100  # steps: large steps learn quickly, and their average is as precise as that of small ones
 
@@ -53,7 +52,7 @@ def presence_near(joined: Mask, graph: Mask, told: Mask) -> Floats:
            [0.5, 0.5, 0.5],
            [0.5, 0.5, 0.5]])
     """
-    rare = max(UNUSUAL, FEW_OTHERS / max(2, len(graph) - 1))
+    rare = max(UNUSUAL, 1.0 / max(2, len(graph) - 1))
     told_presence = np.where(graph, USUAL, rare)
     open_presence = np.where(joined | joined.T | graph | graph.T, OPEN, rare)
     return np.where(told, told_presence, open_presence)

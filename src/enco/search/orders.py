@@ -20,8 +20,7 @@ from enco.search.state import Move, Rules, State
 
 __all__ = ["BestParents", "places", "placings", "rootings", "roots"]
 
-MOST_ROOTS = 1_000  # tried in one look; more are too slow in graphs of hundreds of variables
-MOST_FOLLOWERS = 30_000  # with so many variables behind them in all
+MOST_FOLLOWERS = 30_000  # variables behind the roots tried in one look: more take minutes in graphs of hundreds
 
 
 class BestParents:
@@ -121,7 +120,7 @@ def rootings(best: BestParents, state: State, order: Sequence[int]) -> Iterator[
         for root in np.flatnonzero(above[earlier]).tolist()
         if root in rules.loose and earlier in rules.loose and rules.required[root] <= set(order[:begin])
     ]
-    most = min(MOST_ROOTS, MOST_FOLLOWERS // max(1, len(order)))
+    most = MOST_FOLLOWERS // max(1, len(order))
     if len(choices) > most:
         chosen = np.random.default_rng(0).choice(len(choices), most, replace=False)
         choices = [choices[k] for k in np.sort(chosen)]

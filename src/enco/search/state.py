@@ -99,11 +99,12 @@ class Move:
     Attributes
     ----------
     kind : str
-        "add", "delete", "reverse", "exchange", "place", "root", or "restart" for another start of the search.
+        "add", "delete", "reverse", "exchange", "place", "root", "harmful" for an edge of the first graph that clearly
+        does harm in rows that intervene on its cause, or "restart" for another start of the search.
     families : dict
         New parents of the variables that get other ones.
     gain : float
-        Nats by which the total falls.
+        Nats by which the total falls; a harmful edge leaves even if the total rises.
     """
 
     kind: str

@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from enco.data import InterventionalData
+from enco.data import InterventionalData, Regime
 from enco.fitting.loop import Discovery, EpochRecord, Progress
 from enco.graphs.dag import topological_order
 from enco.graphs.order import AcyclicResult, acyclic
@@ -151,7 +151,8 @@ def conclude(
         adjacency=graph[to_columns].astype(np.uint8),
         adjacency_raw=learned.raw[to_columns].astype(np.uint8),
         gamma=learned.gamma[to_columns],
-        theta=learned.theta[to_columns],
+        # Without any intervention, nothing that theta has learned identifies a direction.
+        theta=learned.theta[to_columns] * (len(_regimes(discovery)) > 1),
         order=tuple(names[position] for position in order),
         order_report=report,
         evidence=Evidence.of(data),
@@ -216,7 +217,7 @@ def _searched(
     problem = Problem(
         data=discovery.data,
         column=discovery.column,
-        regimes=[discovery.data.observational, *stage.regimes],
+        regimes=_regimes(discovery),
         model=discovery.model,
         settings=discovery.settings,
         allowed=allowed,
@@ -224,6 +225,9 @@ def _searched(
         likely=likely & (allowed | allowed.T),
         regressions=discovery.gaussian,
         n_jobs=discovery.n_jobs,
+        in_vain=sum(
+            {verdict.regime: verdict.rows for verdict in discovery.verdicts if not verdict.has_effect}.values()
+        ),
         journal=journal,
     )
     return improve(problem, graph, lambda fraction: on_progress(discovery.progress("search", fraction)))
@@ -234,5 +238,10 @@ def _confounded(discovery: Discovery, graph: Mask, journal: Journal) -> tuple[Fl
     settings, stage = discovery.settings, discovery.graph_fitting
     if not discovery.epoch or not settings.refine_rounds:
         return discovery.lc_scores(), graph
-    regimes = [discovery.data.observational, *stage.regimes]
-    return confounding(discovery.model, regimes, graph, stage.scorable(), settings, journal)
+    return confounding(discovery.model, _regimes(discovery), graph, stage.scorable(), settings, journal)
+
+
+def _regimes(discovery: Discovery) -> list[Regime]:
+    """Return the observational regime and all others, targets as positions among the variables of the fit."""
+    others = [regime for regime in discovery.graph_fitting.regimes if regime.targets]
+    return [discovery.data.observational, *others]

@@ -17,6 +17,7 @@ __all__ = [
     "DensityName",
     "EngineName",
     "EstimatorName",
+    "InterventionRule",
     "PresetName",
     "Settings",
     "check_setting",
@@ -27,6 +28,7 @@ EngineName = Literal["auto", "fused", "torch"]
 DensityName = Literal["gaussian", "dsf", "spline"]
 CandidateRule = Literal["auto", "all", "screen"]
 PresetName = Literal["enco", "paper"]
+InterventionRule = Literal["auto", "perfect"]
 
 ADDED_ESTIMATORS: list[str] = []
 """Names besides those of `EstimatorName`; `enco.gradients.register` puts them here."""
@@ -49,6 +51,7 @@ PAPER: dict[str, tuple[Any, str]] = {
     "estimator": ("independent", "Section 3.3, Appendix A.1"),
     "graph_samples": (100, "K, Appendix C.1"),
     "candidates": ("all", "Section 3.2"),
+    "interventions": ("perfect", "Section 2"),
     "rest_rate": (1.0, "no pair rests"),
     "orientation_epochs": (0, "theta and gamma move together, Algorithm 1"),
     "orientation_passes": (0, "Algorithm 1"),
@@ -109,6 +112,7 @@ class Settings:
     estimator: EstimatorName = "paired"  # or one that `enco.gradients.register` knows
     graph_samples: int = 100  # K, for the estimators that score whole graphs
     candidates: CandidateRule = "auto"  # pairs to consider; "auto" is "all", and "screen" for many variables
+    interventions: InterventionRule = "auto"  # "auto" tests whether they had an effect; "perfect" believes all labels
     rest_rate: float = 0.2  # share of the graph steps that look at settled pairs, in problems of many pairs
 
     # Orientations first, then existence (the order of the convergence proof; gamma-freezing, Appendix C.2)

@@ -12,7 +12,7 @@ from enco.score.networks import Networks, presence_near
 from enco.score.objective import Objective
 from enco.score.regression import Regressions
 from enco.score.rows import Sample
-from enco.search.dag import LEAST_GAIN, search
+from enco.search.dag import CLEAR_HARM, LEAST_GAIN, search
 from enco.search.state import Move, State
 from enco.settings import Settings
 from search_problems import TRUTH, all_dags, free_rules, made_up, small_data
@@ -47,6 +47,7 @@ def nothing_harms(request, monkeypatch):
     """These tests are about totals; what rows that intervene on a cause say is tested by itself."""
     if "harm" not in request.node.name:
         monkeypatch.setattr("enco.search.dag._is_harmless", lambda *_: True)
+        monkeypatch.setattr("enco.search.dag._harmful", lambda *_: iter(()))
 
 
 @pytest.mark.parametrize("told", [False, True])
@@ -267,3 +268,17 @@ def test_continuous_and_mixed_columns(dags, kind):
         assert (states[-1].graph == path.graph).all()
         assert path.after == pytest.approx(objective.total(path.graph), abs=1e-4)
     assert search(objective, TRUTH, rules).moves == []
+
+
+def test_harmful_edges_of_the_start_leave_first():
+    """Whatever they gain elsewhere; those that are required stay."""
+    objective = of_data("categorical")
+    start = np.zeros((4, 4), bool)
+    start[2, 1] = start[1, 0] = True  # against the causal order: where the effect was set, the edge does harm
+    assert objective.under_intervention_on(2, 1, frozenset({2})) > CLEAR_HARM
+    path = search(objective, start, free_rules(4, told=True), moves=())
+    assert [move.kind for move in path.moves] == ["harmful", "harmful"]
+    assert not path.graph.any()
+    assert path.before - path.after == pytest.approx(sum(move.gain for move in path.moves))
+    rules = free_rules(4, told=True, required=start)
+    assert (search(objective, start, rules, moves=()).graph == start).all()

@@ -43,6 +43,7 @@ from enco.errors import DataError
 from enco.fitting.engines import make_model
 from enco.fitting.graph import GraphFitting
 from enco.fitting.memory import check_memory
+from enco.interventions.verdicts import Verdict, believed, judged
 from enco.knowledge import Knowledge
 from enco.parameters import EdgeParameters
 from enco.screening import Screening, rule_for, screen
@@ -101,6 +102,8 @@ class Discovery:
     ----------
     data : InterventionalData
         The rows in that order.
+    verdicts : list of Verdict
+        Of the interventions of the data as they were given, if they were judged; `data` has those that are believed.
     screening : Screening or None
         How the candidate pairs were chosen, if they were screened.
     """
@@ -117,7 +120,11 @@ class Discovery:
         candidates: NDArray[np.bool_] | None = None,
     ) -> None:
         _check(data)
-        self.data = data = in_canonical_order(data)
+        given = in_canonical_order(data)
+        self.verdicts: list[Verdict] = judged(given) if settings.interventions == "auto" else []
+        self.data = data = believed(given, self.verdicts)
+        if data is not given:
+            self.data = data = in_canonical_order(data)
         self.settings = settings
         self.column = np.argsort(np.array(data.names, dtype=object), kind="stable")
         names = tuple(data.names[column] for column in self.column)
@@ -143,6 +150,10 @@ class Discovery:
         rank = np.argsort(self.column)
         regimes = [Regime(tuple(sorted(rank[list(r.targets)].tolist())), r.codes, r.reals) for r in data.interventional]
         regimes.sort(key=lambda regime: regime.targets)
+        if (
+            not regimes
+        ):  # no label is believed: what observational rows say about the existence of edges is all there is
+            regimes = [data.observational]
         self.rng = np.random.default_rng([seed, 0])
         self.model = make_model(
             data, self.candidates, column=self.column, settings=settings, network=network, seed=seed, n_jobs=n_jobs

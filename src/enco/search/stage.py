@@ -83,6 +83,8 @@ class Problem:
         Whether continuous variables are normal given their parents, so that regressions can predict them.
     n_jobs : int
         Threads; the result does not depend on them.
+    in_vain : int
+        Rows of interventions without effect.
     journal : Journal
         Of what was computed before an interruption.
     """
@@ -97,6 +99,7 @@ class Problem:
     likely: Mask
     regressions: bool
     n_jobs: int
+    in_vain: int = 0
     journal: Journal = field(default_factory=Journal)
 
     def telling_rows(self) -> I64:
@@ -217,7 +220,9 @@ class _Workers(AbstractContextManager["_Workers"]):
 
     def _objective(self, predictors: Sequence[Predictor], errors: Sequence[float] | None = None) -> Objective:
         sparsity, regimes = self.problem.settings.sparsity, self.problem.regimes
-        return Objective(predictors, self._candidates, regimes, sparsity, self.evidence, errors)
+        return Objective(
+            predictors, self._candidates, regimes, sparsity, self.evidence, errors, in_vain=self.problem.in_vain
+        )
 
     def _best(self, effect: int, parents: Parents, networks: Networks) -> Predictor:
         """Choose the predictor that knows most of a variable, given its parents."""

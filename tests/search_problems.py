@@ -100,7 +100,7 @@ TRUTH[[0, 0, 1], [1, 2, 2]] = True
 
 def problem_of(data, *, settings=None, n_jobs=1, allowed=None, required=None, likely=None):
     """A search for data whose columns are in the order of their names, with networks that have learned nothing yet."""
-    discovery = Discovery(data, settings=settings or Settings(), n_jobs=n_jobs)
+    discovery = Discovery(data, settings=settings or Settings(interventions="perfect"), n_jobs=n_jobs)
     assert (discovery.column == np.arange(data.n_variables)).all()
     everything, nothing = ~np.eye(data.n_variables, dtype=bool), np.zeros((data.n_variables,) * 2, bool)
     required = nothing if required is None else required

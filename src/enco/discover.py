@@ -32,9 +32,11 @@ from enco.graphs.order import AcyclicResult, acyclic
 from enco.knowledge import Knowledge
 from enco.result import Result
 from enco.result.evidence import Evidence
+from enco.result.interventions import intervention_table
 from enco.result.ordering import mirrored, report_of_moves, report_of_order, with_firm_requirements
 from enco.score.confounding import confounding
 from enco.score.journal import Journal
+from enco.score.suspects import Suspect, with_targets
 from enco.search.dag import Path
 from enco.search.stage import Problem, improve
 
@@ -127,12 +129,13 @@ def conclude(
     names = tuple(data.names[position] for position in discovery.column)
     learned = _Learned.of(discovery)
     ordered = learned.ordered(discovery, names)
-    paths = _searched(discovery, ordered.adjacency, None, on_progress, journal)
+    paths, hits = _searched(discovery, ordered.adjacency, None, on_progress, journal)
     graph = paths[-1].graph if paths else ordered.adjacency
     score = None
     if settings.latent:
         score, graph = _confounded(discovery, graph, journal)
-        again = _searched(discovery, graph, score > settings.confounder_threshold, on_progress, journal)
+        confounded = score > settings.confounder_threshold
+        again, hits = _searched(discovery, graph, confounded, on_progress, journal)
         graph, paths = again[-1].graph if again else graph, paths + again
     moves = [move for path in paths for move in path.moves]
     _log.info("search: %d edges before, %d after %d moves", ordered.adjacency.sum(), graph.sum(), len(moves))
@@ -163,6 +166,7 @@ def conclude(
         knowledge=asdict(knowledge or Knowledge()),
         seed=seed,
         seconds=seconds + time.perf_counter() - began,
+        interventions=_interventions(discovery, data, names, paths, hits),
         confounder_scores=None if score is None else pairs.dense(score, fill=np.nan)[to_columns],
         lc_scores=learned.lc[to_columns] if learned.lc is not None else None,
         edge_epochs=np.stack([pairs.dense(row)[to_columns] for row in discovery.edge_epochs]).astype(np.uint8),
@@ -204,10 +208,14 @@ def _searched(
     confounded: NDArray[np.bool_] | None,
     on_progress: Callable[[Progress], None],
     journal: Journal,
-) -> list[Path]:
-    """Search from an acyclic graph; pairs [P] that are confounded stay as they are."""
+) -> tuple[list[Path], list[Suspect]]:
+    """Search from an acyclic graph; pairs [P] that are confounded stay as they are.
+
+    Returns the searches, and variables that regimes seem to have hit besides their targets. With ``off_target``, those
+    are further targets, and the search goes on.
+    """
     if not discovery.epoch or not discovery.settings.refine_rounds:  # networks that have learned nothing
-        return []
+        return [], []
     pairs, stage = discovery.candidates, discovery.graph_fitting
     movable = stage.movable() if confounded is None else stage.movable() & ~confounded
     allowed, likely = np.zeros_like(graph), graph.copy()
@@ -230,7 +238,39 @@ def _searched(
         ),
         journal=journal,
     )
-    return improve(problem, graph, lambda fraction: on_progress(discovery.progress("search", fraction)))
+
+    def tell(fraction: float) -> None:
+        on_progress(discovery.progress("search", fraction))
+
+    paths = improve(problem, graph, tell)
+    hits = list(paths[-1].suspects)
+    while discovery.settings.off_target and paths[-1].suspects:
+        problem = replace(problem, regimes=with_targets(problem.regimes, paths[-1].suspects))
+        paths += improve(problem, paths[-1].graph, tell)
+        hits += paths[-1].suspects
+    return paths, hits
+
+
+def _interventions(
+    discovery: Discovery,
+    data: InterventionalData,
+    names: tuple[str, ...],
+    paths: list[Path],
+    hits: list[Suspect],
+) -> pd.DataFrame:
+    """List what the interventions of the data did."""
+    targets = [frozenset(names[j] for j in regime.targets) for regime in _regimes(discovery)]
+    suspects: dict[frozenset[str], list[str]] = {}
+    for hit in hits:
+        suspects.setdefault(targets[hit.regime], []).append(names[hit.variable])
+    # Of the first search that looked at it: where an intervention is known to be soft, its rows count.
+    strengths = {
+        (targets[it.regime], names[it.variable]): it
+        for path in reversed(paths)
+        for it in path.strengths
+        if names[it.variable] in targets[it.regime]
+    }
+    return intervention_table(data, discovery.verdicts, strengths, suspects)
 
 
 def _confounded(discovery: Discovery, graph: Mask, journal: Journal) -> tuple[Floats, Mask]:

@@ -28,12 +28,31 @@ from enco.io.frames import is_frame, open_frame
 from enco.knowledge import Knowledge
 from enco.likelihood import Mechanisms, aligned
 from enco.result import Result
-from enco.settings import CandidateRule, DensityName, EngineName, EstimatorName, PresetName, Settings
+from enco.settings import (
+    CandidateRule,
+    DensityName,
+    EngineName,
+    EstimatorName,
+    InterventionRule,
+    PresetName,
+    Settings,
+)
 
 __all__ = ["ENCO"]
 
 _OBSERVATIONAL = ("", "control")
-_DIRECT = ("preset", "sparsity", "max_epochs", "estimator", "hidden", "engine", "density", "latent")
+_DIRECT = (
+    "preset",
+    "sparsity",
+    "max_epochs",
+    "estimator",
+    "hidden",
+    "engine",
+    "density",
+    "latent",
+    "interventions",
+    "off_target",
+)
 
 
 class ENCO(BaseEstimator):
@@ -62,6 +81,11 @@ class ENCO(BaseEstimator):
         own, row = cause. "auto" is "all" for up to 75 variables and "screen" for more.
     latent : bool
         Whether to look for pairs of variables that share a latent confounder.
+    interventions : {"auto", "perfect"}
+        Whether labels are tested first: rows of interventions without effect are then observational rows, and rows in
+        which an intervention did not take hold count as such. "perfect" believes every label.
+    off_target : bool
+        Whether variables that a regime seems to have hit, though no label says so, count as further targets of it.
     network : callable, optional
         A network of your own: called with (n_inputs, n_outputs) for every variable, returns a `torch.nn.Module`.
     settings : dict or Settings, optional
@@ -121,6 +145,8 @@ class ENCO(BaseEstimator):
         preset: PresetName = Settings.preset,
         candidates: CandidateRule | ArrayLike = Settings.candidates,
         latent: bool = Settings.latent,
+        interventions: InterventionRule = Settings.interventions,
+        off_target: bool = Settings.off_target,
         network: NetworkFactory | None = None,
         settings: Mapping[str, Any] | Settings | None = None,
         knowledge: Knowledge | None = None,
@@ -137,6 +163,8 @@ class ENCO(BaseEstimator):
         self.preset = preset
         self.candidates = candidates
         self.latent = latent
+        self.interventions = interventions
+        self.off_target = off_target
         self.network = network
         self.settings = settings
         self.knowledge = knowledge

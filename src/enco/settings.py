@@ -113,6 +113,7 @@ class Settings:
     graph_samples: int = 100  # K, for the estimators that score whole graphs
     candidates: CandidateRule = "auto"  # pairs to consider; "auto" is "all", and "screen" for many variables
     interventions: InterventionRule = "auto"  # "auto" tests whether they had an effect; "perfect" believes all labels
+    off_target: bool = False  # take variables that a regime seems to have hit for further targets of it
     rest_rate: float = 0.2  # share of the graph steps that look at settled pairs, in problems of many pairs
 
     # Orientations first, then existence (the order of the convergence proof; gamma-freezing, Appendix C.2)

@@ -16,7 +16,7 @@ from enco.result import Result
 from enco.score.confounding import Dependence
 from enco.settings import Settings
 
-LATENT = Settings(latent=True, max_epochs=7, hidden=16, refine_steps=300)
+LATENT = Settings(latent=True, max_epochs=7, hidden=16, refine_steps=300, interventions="perfect")
 
 
 def confounded_data(seed=0, *, targets=("A", "B", "C", "D"), rows=1500, interventional_rows=200, continuous=False):

@@ -98,7 +98,7 @@ def test_distinct_values_get_numbers_of_their_own(span):
 @pytest.fixture(scope="module")
 def trained():
     data = counted()
-    discovery = Discovery(data, settings=Settings(refine_steps=200, hidden=16))
+    discovery = Discovery(data, settings=Settings(refine_steps=200, hidden=16, interventions="perfect"))
     regimes = [data.observational, *discovery.graph_fitting.regimes]
     return data, Networks(discovery.model, Sample.of(regimes, 4), np.full((4, 4), 0.5), discovery.settings)
 

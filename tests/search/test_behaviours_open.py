@@ -76,7 +76,7 @@ def test_a_proxy_of_a_confounder_is_no_cause(continuous):
                 columns[name] = cause + 0.5 * own if continuous else np.where(keep, cause, own)
         blocks.append(np.column_stack(list(columns.values())))
     data = InterventionalData.from_environments(blocks, targets, names=list("ABCD"))
-    quick = {"max_epochs": 7, "hidden": 16, "refine_steps": 300}
+    quick = {"max_epochs": 7, "hidden": 16, "refine_steps": 300, "interventions": "perfect"}
     fitted = ENCO(latent=True, settings=quick, random_state=1, n_jobs=1).fit(data)
     assert [pair[:2] for pair in fitted.result_.confounders] == [("A", "B")]
     assert edges(fitted.adjacency_matrix_) == {(0, 2)}

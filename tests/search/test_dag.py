@@ -12,7 +12,8 @@ from enco.score.networks import Networks, presence_near
 from enco.score.objective import Objective
 from enco.score.regression import Regressions
 from enco.score.rows import Sample
-from enco.search.dag import CLEAR_HARM, LEAST_GAIN, search
+from enco.score.objective import CLEAR_HARM
+from enco.search.dag import LEAST_GAIN, search
 from enco.search.state import Move, State
 from enco.settings import Settings
 from search_problems import TRUTH, all_dags, free_rules, made_up, small_data

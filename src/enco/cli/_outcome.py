@@ -17,6 +17,7 @@ __all__ = ["print_json", "report_result"]
 def report_result(result: Result, out: Path, *, page: bool) -> None:
     """Print what was found, what it took, and where it is."""
     from enco.result.folder import GRAPH, PAGE
+    from enco.result.interventions import in_words
     from enco.system.process_memory import peak_memory
     from enco.system.units import in_bytes, in_time
 
@@ -26,6 +27,9 @@ def report_result(result: Result, out: Path, *, page: bool) -> None:
     if result.confounder_scores is not None:
         scored, all_pairs = _scored_pairs(result)
         typer.echo(f"hidden  {len(result.confounders)} confounded pairs; {scored} of {all_pairs} pairs could be scored")
+    if result.interventions is not None:
+        for sentence in in_words(result.interventions, len(result.variables)):
+            typer.echo(f"labels  {sentence}")
     typer.echo(f"time    {in_time(result.seconds)}, {len(result.history)} epochs")
     if peak is not None:
         typer.echo(f"memory  {in_bytes(peak)} at most")

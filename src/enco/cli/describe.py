@@ -24,15 +24,26 @@ def describe(
 ) -> None:
     """Show what is in a data file.
 
-    Prints the variables, the rows of each regime, and whatever looks suspicious.
+    Prints the variables, the rows of each regime, and whatever looks suspicious: interventions that seem to have had no
+    effect among it.
 
     \b
     For example:
       enco describe data.npz
       enco describe screen.csv --target-column guide --control non-targeting
     """  # noqa: D301 - a real backspace keeps the lines of the paragraph apart
+    from enco.interventions.verdicts import judged
+    from enco.result.interventions import in_words, intervention_table
+
     content = load_data(data, target_column, control, separator)
-    typer.echo(json.dumps(_as_dict(content), indent=2) if as_json else content.describe())
+    table = intervention_table(content, judged(content), {}, {})
+    sentences = in_words(table, content.n_variables)
+    if as_json:
+        typer.echo(json.dumps(_as_dict(content) | {"interventions": sentences}, indent=2))
+        return
+    typer.echo(content.describe())
+    for sentence in sentences:
+        typer.echo(f"labels         {sentence}")
 
 
 def _as_dict(data: InterventionalData) -> dict[str, Any]:

@@ -39,6 +39,15 @@ def fit(
         str, typer.Option(help="Settings to begin with: enco, or paper (Algorithm 1 as published, no additions).")
     ] = "enco",
     latent: Annotated[bool, typer.Option("--latent", help="Look for latent confounders of two variables.")] = False,
+    interventions: Annotated[
+        str,
+        typer.Option(
+            help="Which labels to believe: auto (those that had an effect, as far as it reached) or perfect (all)."
+        ),
+    ] = "auto",
+    off_target: Annotated[
+        bool, typer.Option("--off-target", help="Take variables that a regime seems to have hit for further targets.")
+    ] = False,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue a fit that was interrupted, or add to a finished one.")
     ] = False,
@@ -84,7 +93,13 @@ def fit(
     """  # noqa: D301 - a real backspace keeps the lines of the paragraph apart
     from enco.settings import Settings
 
-    given = [*(["latent=true"] if latent else []), *([] if candidates is None else [f"candidates={candidates}"])]
+    chosen = {"latent": latent, "off_target": off_target}
+    switches = [f"{name}=true" for name, on in chosen.items() if on]
+    given = [
+        *switches,
+        *([] if interventions == "auto" else [f"interventions={interventions}"]),
+        *([] if candidates is None else [f"candidates={candidates}"]),
+    ]
     changes = Settings.values_of(read_pairs([f"preset={preset}", *(set_ or []), *given]))
     Settings.of_preset(**changes)  # refuses what is wrong before it looks at data
     request = FitRequest(

@@ -21,6 +21,7 @@ from enco.knowledge import REQUIRED
 from enco.result.evidence import Evidence
 from enco.result.fields import LATENT, check_graph, check_history, check_parameters
 from enco.result.folder import GRAPH, HISTORY, PARAMETERS, result_in
+from enco.result.interventions import table_of_records
 from enco.result.ordering import report_of_order
 from enco.result.storage import read_folder, write_folder
 
@@ -85,6 +86,11 @@ class Result:
         The paper's score lc of the same pairs, from gamma alone.
     edge_epochs : uint8 [epochs / 8, N, N] or None
         Which pairs were edges after each epoch, a bit each; see `edges_after`.
+    interventions : DataFrame or None
+        What every intervention did, one row for each regime and target: ``rows``; the ``verdict``, "perfect", "soft"
+        or "no effect"; the ``share`` of the rows in which it took hold; the ``p_value`` of a test that nothing was
+        done; the ``effect_size`` on the target by itself, total variation or standard deviations; and ``suspects``,
+        variables that it seems to have hit although no label says so.
     data_digest : str or None
         Of the data, if the fit recorded it (as `enco fit` does, to know them again).
     """
@@ -106,6 +112,7 @@ class Result:
     confounder_scores: Floats | None = None
     lc_scores: Floats | None = None
     edge_epochs: Edges | None = None
+    interventions: pd.DataFrame | None = None
     data_digest: str | None = None
 
     @classmethod
@@ -364,6 +371,9 @@ class Result:
             "seconds": self.seconds,
             "version": self.version,
         }
+        if self.interventions is not None:
+            table = self.interventions.astype(object)
+            content["interventions"] = table.where(table.notna(), None).to_dict("records")
         if self.data_digest is not None:
             content["data_digest"] = self.data_digest
         if self.confounder_scores is not None:
@@ -429,6 +439,7 @@ class Result:
             seed=content["seed"],
             seconds=content["seconds"],
             version=content["version"],
+            interventions=table_of_records(place / GRAPH, content.get("interventions")),
             data_digest=content.get("data_digest"),
             **{name: arrays[name] for name in (*LATENT, _EDGE_EPOCHS) if name in arrays},
         )

@@ -19,6 +19,9 @@ class Predictor(Protocol):
 
     Rows that intervene on the variable do not count. Where only some rows of a regime are judged, those stand for all.
 
+    A predictor may also have a method ``target_losses(parents, rows)``: losses of rows that do intervene on the
+    variable, as if they had not. It says how strong interventions were (`enco.score.strength`).
+
     Attributes
     ----------
     quick : bool

@@ -46,10 +46,13 @@ class CountedPredictor(NetworkPredictor):
         super().__init__(networks, effect)
         self._levels = n_levels
         self._slot = slot
+        # Rows that the regime has hit in part are no example of the variable's usual mechanism, and are not counted.
+        self._free = np.flatnonzero(networks.sample.free[effect][networks.sample.origin[self._order]])
         self._y = self._column(effect).astype(np.int64)
 
     def _row_losses(self, parents: Parents, causes: Sequence[int]) -> NDArray[np.float32]:
         losses = super()._row_losses(parents, causes)
+        free = self._free
         numbers: dict[Parents, tuple[I64, int]] = {}
         for loss, cause in zip(losses, (None, *causes), strict=True):
             family = parents if cause is None else parents ^ {cause}
@@ -57,7 +60,9 @@ class CountedPredictor(NetworkPredictor):
             if begun not in numbers:
                 numbers[begun] = self._numbered(np.zeros(len(self._y), np.int64), 1, sorted(begun))
             configuration, n = self._numbered(*numbers[begun], sorted(family - begun))
-            corrected(loss, configuration, n, self._y, int(self._levels[self._effect]), STRENGTHS)
+            counted = loss[free]
+            corrected(counted, configuration, n, self._y, int(self._levels[self._effect]), STRENGTHS)
+            loss[free] = counted
         return losses
 
     def _numbered(self, configuration: I64, n: int, parents: Sequence[int]) -> tuple[I64, int]:
@@ -68,7 +73,7 @@ class CountedPredictor(NetworkPredictor):
         return configuration, n
 
     def _column(self, variable: int) -> Codes:
-        codes: Codes = self._networks.table.codes[self._order, self._slot[variable]]
+        codes: Codes = self._networks.table.codes[self._order[self._free], self._slot[variable]]
         return codes
 
 

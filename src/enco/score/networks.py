@@ -133,8 +133,8 @@ class NetworkPredictor:
         self._networks = networks
         self._effect = effect
         self._causes = networks.pairs.cause[networks.pairs.pairs_into(effect)]
-        free = networks.sample.free_rows(effect)
-        self._rows = [free[networks.sample.fold[free] == fold] for fold in range(N_FOLDS)]
+        judged = networks.sample.judged_rows(effect)
+        self._rows = [judged[networks.sample.fold[judged] == fold] for fold in range(N_FOLDS)]
         self._order = np.concatenate(self._rows)
         self._known: dict[Parents, float] = {}
 
@@ -161,6 +161,13 @@ class NetworkPredictor:
         sample = self._networks.sample
         return np.array([sample.by_regime(loss, self._order) for loss in self._row_losses(parents, causes)])
 
+    def target_losses(self, parents: Parents, rows: I64) -> Floats:
+        """Losses of rows that intervene on the variable, as if they had not, [rows]."""
+        family, nothing = np.isin(self._causes, list(parents)), np.zeros(0, np.int64)
+        networks = self._networks.models[0]  # none of them has learned from these rows
+        losses: Floats = networks.row_losses(self._networks.table, rows, self._effect, family, nothing)[0].astype(float)
+        return losses
+
     def _look(self, parents: Parents, causes: Sequence[int]) -> None:
         sample = self._networks.sample
 
@@ -176,13 +183,15 @@ class NetworkPredictor:
         family = np.isin(self._causes, list(parents))
         places = np.searchsorted(self._causes, np.array(causes, np.int64))
         table, models = self._networks.table, self._networks.models
-        return np.concatenate(
-            [
-                model.row_losses(table, rows, self._effect, family, places)
-                for model, rows in zip(models, self._rows, strict=True)
-            ],
-            axis=1,
-        )
+        losses = [
+            model.row_losses(table, rows, self._effect, family, places)
+            for model, rows in zip(models, self._rows, strict=True)
+        ]
+        return self._mixed(np.concatenate(losses, axis=1))
+
+    def _mixed(self, losses: NDArray[np.float32]) -> NDArray[np.float32]:
+        self._networks.sample.mixed(self._effect, losses, self._order)
+        return losses
 
 
 class ExpertPredictor(NetworkPredictor):
@@ -221,6 +230,9 @@ class ExpertPredictor(NetworkPredictor):
                 losses = (
                     model.expert_losses(self._effect, family, shared.table, rows, shared.steps)
                     for model, rows in zip(shared.models, self._rows, strict=True)
+                )
+                losses = (
+                    shared.sample.mixed(self._effect, loss, rows) for loss, rows in zip(losses, self._rows, strict=True)
                 )
                 each = [shared.sample.by_regime(loss, rows) for loss, rows in zip(losses, self._rows, strict=True)]
                 return [np.sum(each, axis=0)]

@@ -10,7 +10,7 @@ which matters where rows are few: `evidence`, and what the predictor of j may be
 evidence and no penalty: otherwise the more of them there are, the less a cause counts that is rare among them.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,10 +19,12 @@ from numpy.typing import NDArray
 from enco.data import Regime
 from enco.score.base import Family, Parents, Predictor
 
-__all__ = ["Objective", "families_of"]
+__all__ = ["CLEAR_HARM", "Objective", "families_of"]
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+
+CLEAR_HARM = 6.0  # nats that an edge may lose in rows that intervene on its cause; less may be noise
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,8 @@ class Objective:
     in_vain : int
         Observational rows that an edge is charged for besides: those of interventions that had no effect, so that the
         verdict on an intervention does not change the price of an edge.
+    own : callable, optional
+        Loss of a variable in a regime, by its place, if it follows a distribution of its own there.
     """
 
     predictors: Sequence[Predictor]
@@ -55,6 +59,7 @@ class Objective:
     evidence: float
     errors: Sequence[float] | None = None
     in_vain: int = 0
+    own: Callable[[int, int], float] | None = None
     _charged: dict[int, int] = field(default_factory=dict, repr=False)
 
     def price(self, effect: int, parents: Parents) -> float:
@@ -80,11 +85,18 @@ class Objective:
     def under_intervention_on(self, cause: int, effect: int, parents: Parents) -> float:
         """Nats that an effect loses by having a cause among its parents, in rows that intervene on that cause.
 
-        A cause helps there, an effect taken for a cause does harm, however much it knows elsewhere.
+        A cause helps there, an effect taken for a cause does harm, however much it knows elsewhere. A regime that has
+        hit the effect as well, so that a distribution of its own explains it better than any parents do, says nothing.
         """
-        where = [cause in regime.targets and effect not in regime.targets for regime in self.regimes]
         by_regime = self.predictors[effect].by_regime
-        return float((by_regime(parents | {cause}) - by_regime(parents - {cause}))[where].sum())
+        with_cause, without = by_regime(parents | {cause}), by_regime(parents - {cause})
+        where = [
+            cause in regime.targets
+            and effect not in regime.targets
+            and not (self.own and self.own(k, effect) < min(with_cause[k], without[k]) - CLEAR_HARM)
+            for k, regime in enumerate(self.regimes)
+        ]
+        return float((with_cause - without)[where].sum())
 
     def edge_price(self, effect: int) -> float:
         """Return what every parent of a variable costs."""

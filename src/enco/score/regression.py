@@ -134,7 +134,8 @@ class RegressionPredictor:
         for fold in range(N_FOLDS):
             learned = np.random.default_rng([effect, fold]).permutation(free[sample.fold[free] != fold])
             held = int(np.ceil(HELD_OUT * len(learned)))
-            judged = free[sample.fold[free] == fold]
+            judged = sample.judged_rows(effect)
+            judged = judged[sample.fold[judged] == fold]
             self._parts.append((np.sort(learned[held:]), np.sort(learned[:held]), judged))
         self._fits: dict[Parents, _Fit] = {}
         self._hopeless: dict[Parents, float] = {}
@@ -181,9 +182,18 @@ class RegressionPredictor:
     def by_regime(self, parents: Parents) -> Floats:
         """Sum the losses of the rows of each regime."""
         fit, total = self._fit(parents), np.zeros(len(self._shared.sample.weight))
-        for regression, (_, _, judged) in zip(fit.regressions, self._parts, strict=True):
-            total += self._shared.sample.by_regime(regression.losses(self._rows(fit.parents, judged)), judged)
+        for fold, (_, _, judged) in enumerate(self._parts):
+            loss = self._losses(fit.regressions[fold], self._rows(fit.parents, judged), fold)
+            total += self._shared.sample.by_regime(loss, judged)
         return total
+
+    def _losses(self, regression: Regression, judged: Rows, fold: int) -> NDArray[np.floating]:
+        return self._shared.sample.mixed(self._effect, regression.losses(judged), self._parts[fold][2])
+
+    def target_losses(self, parents: Parents, rows: I64) -> Floats:
+        """Losses of rows that intervene on the variable, as if they had not, [rows]."""
+        fit = self._fit(parents)
+        return fit.regressions[0].losses(self._rows(fit.parents, rows))
 
     def _fit(self, parents: Parents) -> _Fit:
         """Fit a family: from where those ended that have one parent more or less, or from scratch."""
@@ -269,7 +279,7 @@ class RegressionPredictor:
             train, held, judged = (self._rows(parents, rows) for rows in self._parts[fold])
             goal = (rival.regressions[fold].learned, self._far(fold)) if rival else None
             fitted = begin.fit(train, held, goal=goal, go_on=self._shared.go_on)
-            loss = fitted.losses(judged) @ self._weight[self._parts[fold][2]]
+            loss = self._losses(fitted, judged, fold) @ self._weight[self._parts[fold][2]]
             return [*fitted.arrays(), np.asarray(loss)]
 
         *arrays, loss = self._shared.journal.ask(f"regressions of {self._effect}", train)

@@ -1,8 +1,9 @@
 """The one split of the rows: every predictor that must not be judged on rows it has learned from uses these folds."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,14 @@ Floats = NDArray[np.float64]
 
 N_FOLDS = 3  # 2 leave too little to learn from where rows are few; more than 3 take longer and change no benchmark
 MOST_ROWS = 30_000  # of the observational regime, and of all others together: more change no decision
+
+
+class SoftRows(NamedTuple):
+    """Rows of a regime that has hit a variable in some of them."""
+
+    rows: I64
+    share: float
+    own: Floats
 
 
 @dataclass(frozen=True)
@@ -34,6 +43,9 @@ class Sample:
         Rows of the regime that one of these stands for.
     free : bool [N, regimes]
         Whether the regime leaves the variable free.
+    soft : dict
+        For each variable that regimes have hit in some of their rows only: the rows of those regimes, the share, and
+        the loss of each row by a distribution of the regime's own. See `with_soft`.
 
     Examples
     --------
@@ -48,6 +60,7 @@ class Sample:
     fold: I64
     weight: Floats
     free: NDArray[np.bool_]
+    soft: dict[int, list[SoftRows]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, regimes: Sequence[Regime], n_variables: int) -> "Sample":
@@ -85,6 +98,31 @@ class Sample:
     def free_rows(self, variable: int) -> I64:
         """Rows that leave a variable free."""
         return np.flatnonzero(self.free[variable][self.origin])
+
+    def with_soft(self, variable: int, regime: int, share: float, own: Floats) -> "Sample":
+        """Let rows that intervene on a variable count for it as well, as a mixture.
+
+        A share of them follows a distribution of their own, the others their parents: their loss is
+
+            -log(share exp(-own) + (1 - share) exp(-loss given the parents)).
+
+        They are judged, and never learned from.
+        """
+        rows = np.flatnonzero(self.origin == regime)
+        more = {**self.soft, variable: [*self.soft.get(variable, []), SoftRows(rows, share, own)]}
+        return replace(self, soft=more)
+
+    def judged_rows(self, variable: int) -> I64:
+        """Rows that count for a variable: those that leave it free, and those that hit it in part."""
+        return np.concatenate([self.free_rows(variable), *(part.rows for part in self.soft.get(variable, []))])
+
+    def mixed(self, variable: int, loss: NDArray[np.floating], rows: I64) -> NDArray[np.floating]:
+        """Put the loss of the mixture in the place of that given the parents, where there is one, [..., rows]."""
+        for part in self.soft.get(variable, []):
+            where = np.flatnonzero(np.isin(rows, part.rows))
+            own = part.own[np.searchsorted(part.rows, rows[where])]
+            loss[..., where] = -np.logaddexp(np.log(part.share) - own, np.log1p(-part.share) - loss[..., where])
+        return loss
 
     def by_regime(self, loss: NDArray[np.floating], rows: I64) -> Floats:
         """Sum over the rows of each regime; those that are here stand for all, [regimes]."""

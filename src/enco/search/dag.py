@@ -7,12 +7,14 @@ totals.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from enco.score.objective import Objective
+from enco.score.objective import CLEAR_HARM, Objective
+from enco.score.strength import Strength
+from enco.score.suspects import Suspect
 from enco.search.moves import edges, exchanges
 from enco.search.orders import BestParents, places, roots
 from enco.search.state import Move, Rules, State
@@ -23,7 +25,6 @@ Mask = NDArray[np.bool_]
 Map = Callable[[Callable[[int], None], Iterable[int]], Iterable[None]]
 
 LEAST_GAIN = 1.0  # nats; what rounding changes is far less
-CLEAR_HARM = 6.0  # nats that a new edge may lose in rows that intervene on its cause; less may be noise
 
 Propose = Callable[[BestParents, State], Iterable[Move]]
 """A kind of move: all that may lower the total of a graph, with their gains, which may be guesses."""
@@ -47,12 +48,18 @@ class Path:
         In order; the total falls by the gain of each.
     before, after : float
         Totals.
+    suspects : list of Suspect
+        Variables that regimes seem to have hit besides their targets, if that was looked at.
+    strengths : list of Strength
+        Of the interventions, likewise.
     """
 
     graph: Mask
     moves: list[Move]
     before: float
     after: float
+    suspects: list[Suspect] = field(default_factory=list)
+    strengths: list[Strength] = field(default_factory=list)
 
     def seen_from(self, start: Mask, total: float) -> "Path":
         """Return the path of a search that began elsewhere as one move from a graph of a known total."""

@@ -10,9 +10,9 @@ Where no intervention identifies some directions, the first search also begins f
 turning round what hangs together takes many moves at once.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Event
 from typing import TypeVar
@@ -29,9 +29,12 @@ from enco.score.base import Parents, Predictor
 from enco.score.counted import CountedPredictor
 from enco.score.journal import Journal
 from enco.score.networks import Networks, presence_near
-from enco.score.objective import Objective, families_of
+from enco.score.objective import CLEAR_HARM, Objective, families_of
+from enco.score.own import OwnLosses, own_losses
 from enco.score.regression import RegressionPredictor, Regressions
 from enco.score.rows import Sample
+from enco.score.strength import Strength, strengths
+from enco.score.suspects import suspects
 from enco.search.dag import Path, search
 from enco.search.orders import BestParents
 from enco.search.state import Rules
@@ -48,6 +51,7 @@ T = TypeVar("T")
 FEW_ROWS = 60  # that tell a direction: with fewer, the place of a variable in the order is open
 RANDOM_STARTS = 3  # besides the graph found so far ...
 MOST_RANDOM = 6_000  # ... in all, each counting as the sum of the squares of the variables' neighbours
+LEAST_SHARE = 0.01  # of a mixture: no row is impossible
 APART = 0.4  # share of what two regressions of one family differ by that a parent must earn besides its price
 
 Maker = Callable[[Sample, I64, I64], Callable[[int], Predictor | None]]
@@ -102,13 +106,19 @@ class Problem:
     in_vain: int = 0
     journal: Journal = field(default_factory=Journal)
 
-    def telling_rows(self) -> I64:
-        """Rows that tell which of two variables comes first: those that intervene on one of them only, [N, N]."""
-        rows = np.zeros(self.allowed.shape, np.int64)
-        for regime in self.regimes:
-            hit = np.isin(np.arange(len(rows)), regime.targets)
-            rows[hit[:, None] != hit] += regime.n_rows
-        return rows
+    def telling_rows(self, soft: Mapping[tuple[int, int], float] | None = None) -> I64:
+        """Rows that tell which of two variables comes first: those that intervene on one of them only, [N, N].
+
+        Of an intervention that took hold in some of its rows, only those count; `soft` has the share by regime and
+        target.
+        """
+        rows = np.zeros(self.allowed.shape)
+        for k, regime in enumerate(self.regimes):
+            hit = np.zeros(len(rows))
+            for target in regime.targets:
+                hit[target] = (soft or {}).get((k, target), 1.0)
+            rows += regime.n_rows * abs(hit[:, None] - hit)
+        return rows.astype(np.int64)
 
     def evidence(self, graph: Mask) -> float:
         """Nats that an edge must earn besides `sparsity` per row.
@@ -140,7 +150,8 @@ def improve(problem: Problem, start: Mask, on_progress: Progress = lambda fracti
         graph, paths = start, list[Path]()
         for turn in range(rounds):
             paths += workers.one_round(graph, turn == 0, partial(_part, on_progress, turn, rounds))
-            if (paths[-1].graph == graph).all():
+            believed = workers.believe(paths[-1].strengths)
+            if (paths[-1].graph == graph).all() and not believed:
                 break
             graph = paths[-1].graph
         on_progress(1.0)
@@ -152,22 +163,46 @@ class _Workers(AbstractContextManager["_Workers"]):
 
     def __init__(self, problem: Problem, start: Mask) -> None:
         self.problem = problem
-        n, column, data = len(start), problem.column, problem.data
-        self.sample = Sample.of(problem.regimes, n)
+        column, data = problem.column, problem.data
         self.evidence = problem.evidence(start)
         self.telling = problem.telling_rows()
         self.continuous = data.is_continuous[column]
-        self._levels, self._slot = levels, slot = data.n_levels[column], data.slots[column]
-        made = [make(self.sample, levels, slot) for make in PREDICTORS]
-        self._rivals = [[rival for of in made if (rival := of(j)) is not None] for j in range(n)]
+        self._levels, self._slot = data.n_levels[column], data.slots[column]
         self._candidates = [frozenset(np.flatnonzero(column).tolist()) for column in problem.allowed.T]
         self._stop = Event()
-        self._regressions = Regressions(
-            self.sample, Standardisation.of(data), levels, slot, self._go_on, problem.journal
-        )
-        self._regressed: dict[int, RegressionPredictor] = {}
+        self._soft: dict[tuple[int, int], float] = {}
+        self._read(Sample.of(problem.regimes, len(start)))
         # The matrices are small: threads go to variables, not to products.
         self._limits = threadpool_limits(1, "blas")
+
+    def _read(self, sample: Sample) -> None:
+        """Begin anew with some rows; whatever was learned from others is forgotten."""
+        self.sample, levels, slot = sample, self._levels, self._slot
+        made = [make(sample, levels, slot) for make in PREDICTORS]
+        self._rivals = [[rival for of in made if (rival := of(j)) is not None] for j in range(len(levels))]
+        table, unit = sample.table, Standardisation.of(self.problem.data)
+        reals = unit.apply(table.reals)
+        self._columns = [table.codes[:, slot[j]] if n else reals[:, slot[j]] for j, n in enumerate(levels.tolist())]
+        self._own = OwnLosses(sample, self._columns)
+        self._regressions = Regressions(sample, unit, levels, slot, self._go_on, self.problem.journal)
+        self._regressed: dict[int, RegressionPredictor] = {}
+
+    def believe(self, strengths: Sequence[Strength]) -> bool:
+        """Let interventions that took hold in some rows only say so, and return whether that changes anything.
+
+        Their rows then count for their targets, as a mixture, and identify directions by that share.
+        """
+        soft = {(it.regime, it.variable): it.share for it in strengths if it.evidence > CLEAR_HARM and it.share < 1}
+        if soft.keys() <= self._soft.keys():
+            return False
+        self._soft |= {where: share for where, share in soft.items() if where not in self._soft}
+        sample = Sample.of(self.problem.regimes, len(self._levels))
+        for (k, variable), share in sorted(self._soft.items()):
+            own = own_losses(self._columns[variable][sample.origin == k])
+            sample = sample.with_soft(variable, k, max(share, LEAST_SHARE), own)
+        self.telling = self.problem.telling_rows(self._soft)
+        self._read(sample)
+        return True
 
     def __exit__(self, *error: object) -> None:
         self._stop.set()
@@ -195,7 +230,18 @@ class _Workers(AbstractContextManager["_Workers"]):
         predictors = self.run(lambda j: self._best(*families[j], networks), everyone)
         errors = self.run(lambda j: _error(predictors[j], families[j][1]), everyone)
         objective, rules = self._objective(predictors, errors), self._rules(graph, fast_only=True)
-        return [*paths, search(objective, start, rules, run=self.run)]
+        last = search(objective, start, rules, run=self.run)
+        return [*paths, self._examined(objective, last)]
+
+    def _examined(self, objective: Objective, path: Path) -> Path:
+        """Compare the rows of every regime with what the graph allows in them."""
+        columns, graph = self._columns, path.graph
+        families = [parents for _, parents in families_of(graph)]
+        return replace(
+            path,
+            suspects=suspects(objective, graph, CLEAR_HARM),
+            strengths=strengths(objective.predictors, families, self.sample.regimes, columns),
+        )
 
     def _train(self, graph: Mask, variables: Sequence[int], on_progress: Progress) -> Networks:
         presence = presence_near(self.problem.likely, graph, self.telling > 0)
@@ -221,7 +267,14 @@ class _Workers(AbstractContextManager["_Workers"]):
     def _objective(self, predictors: Sequence[Predictor], errors: Sequence[float] | None = None) -> Objective:
         sparsity, regimes = self.problem.settings.sparsity, self.problem.regimes
         return Objective(
-            predictors, self._candidates, regimes, sparsity, self.evidence, errors, in_vain=self.problem.in_vain
+            predictors,
+            self._candidates,
+            regimes,
+            sparsity,
+            self.evidence,
+            errors,
+            in_vain=self.problem.in_vain,
+            own=self._own,
         )
 
     def _best(self, effect: int, parents: Parents, networks: Networks) -> Predictor:

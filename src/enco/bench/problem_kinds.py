@@ -6,6 +6,7 @@ from typing import Any
 
 from enco.bench.continuous_problem import ContinuousProblem, MixedProblem
 from enco.bench.deterministic import DeterministicProblem
+from enco.bench.experiment_problem import ExperimentProblem
 from enco.bench.known_networks import NetworkProblem
 from enco.bench.problem import Problem, Simulation
 from enco.errors import SettingsError
@@ -18,6 +19,7 @@ PROBLEM_KINDS: dict[str, type[Simulation]] = {
     "mixed": MixedProblem,
     "network": NetworkProblem,
     "deterministic": DeterministicProblem,
+    "experiment": ExperimentProblem,
 }
 
 

@@ -9,10 +9,9 @@ from enco.conditionals.fused import FusedConditionals, NetworkSettings
 from enco.graphs import is_acyclic
 from enco.score.counted import CountedPredictor
 from enco.score.networks import Networks, presence_near
-from enco.score.objective import Objective
+from enco.score.objective import CLEAR_HARM, Objective
 from enco.score.regression import Regressions
 from enco.score.rows import Sample
-from enco.score.objective import CLEAR_HARM
 from enco.search.dag import LEAST_GAIN, search
 from enco.search.state import Move, State
 from enco.settings import Settings

@@ -48,6 +48,9 @@ class Suspect:
 def suspects(objective: Objective, graph: Mask, least: float) -> list[Suspect]:
     """List the variables that regimes seem to have hit besides their targets, those with the largest gain first.
 
+    Of each variable only the regime with the largest gain: rows that follow another mechanism mislead what is learned
+    of the variable, so that other regimes seem unusual too. They are looked at again once the first is known.
+
     Parameters
     ----------
     objective : Objective
@@ -78,7 +81,11 @@ def suspects(objective: Objective, graph: Mask, least: float) -> list[Suspect]:
                 if better > threshold:
                     found.append(Suspect(k, effect, better - threshold))
                     break
-    return sorted(found, key=lambda suspect: (-suspect.gain, suspect.regime, suspect.variable))
+    found.sort(key=lambda suspect: (-suspect.gain, suspect.regime, suspect.variable))
+    first: dict[int, Suspect] = {}
+    for suspect in found:
+        first.setdefault(suspect.variable, suspect)
+    return list(first.values())
 
 
 def with_targets(regimes: Sequence[Regime], found: Sequence[Suspect]) -> list[Regime]:

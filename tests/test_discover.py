@@ -14,7 +14,14 @@ from enco.knowledge import Knowledge
 from enco.settings import Settings
 from search_problems import TRUTH, edges, small_data
 
-SMALL = Settings(hidden=16, max_epochs=6, first_fit_steps=400, fit_steps=150, refine_steps=300)
+SMALL = Settings(
+    hidden=16,
+    max_epochs=6,
+    first_fit_steps=400,
+    fit_steps=150,
+    refine_steps=300,
+    interventions="perfect",  # roots keep their distribution
+)
 PROBLEMS = {
     "categorical": ("categorical", {}),
     "continuous, dsf": ("continuous", {"density": "dsf"}),

@@ -18,10 +18,10 @@ from enco.errors import SettingsError
 
 SPECS = [
     "ablation", "continuous", "continuous-dense", "continuous-small", "deterministic", "estimators",
-    "gradient-variance",
+    "failed", "gradient-variance",
     "interventional-rows", "large-sample", "latents", "learning-curves", "mixed", "non-neural", "observational-rows",
-    "partial", "real-world", "real-world-small", "scalability", "scalability-continuous",
-    "scalability-few-rows", "small-sample", "table1",
+    "off-target", "partial", "real-world", "real-world-small", "scalability", "scalability-continuous",
+    "scalability-few-rows", "small-sample", "soft", "table1",
 ]  # fmt: skip
 
 OWN = """

@@ -21,6 +21,7 @@ RNG = np.random.default_rng(0)
 CATEGORICAL = simulate.categorical("chain", 6, RNG, categories=4).dataset(400, 50, rng=RNG)
 CONTINUOUS = simulate.continuous("chain", 6, RNG).dataset(400, 50, rng=RNG)
 QUICK = {
+    "interventions": "perfect",  # all numbers are drawn at random
     "max_epochs": 1,
     "first_fit_steps": 2,
     "graph_steps": 2,

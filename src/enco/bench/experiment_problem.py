@@ -62,7 +62,7 @@ class ExperimentProblem(Simulation):
         """Build the model behind the data."""
         rng = np.random.default_rng([self.seed, 0])
         build = categorical if self.values == "categorical" else continuous
-        model: SCM = build(  # type: ignore[operator]
+        model: SCM = build(
             "random", self.variables, rng, edge_probability=min(1.0, 2 * EDGES_PER_VARIABLE / (self.variables - 1))
         )
         return model

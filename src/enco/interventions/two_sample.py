@@ -21,8 +21,8 @@ Floats = NDArray[np.float64]
 I64 = NDArray[np.int64]
 Block = NDArray[np.float32]
 
-PERMUTATIONS = 199
-MORE_PERMUTATIONS = 1_800  # where hardly any of the first was as extreme
+PERMUTATIONS = 199  # at a time ...
+TIMES = 10  # ... as long as hardly any of them is as extreme as the true labels
 CERTAIN = 1e-9  # a chi-squared p-value of the target by itself that needs no permutation ...
 LEAST_P = 1e-30  # smaller ones say nothing more
 ENOUGH = 5.0  # ... because at least so many rows are expected at every level
@@ -110,15 +110,18 @@ class _Labels:
     """Permutations of the labels of two samples; those of the same sizes are drawn once."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, int, int], Block] = {}
+        self._known: dict[tuple[int, int], Block] = {}
 
-    def of(self, n_observed: int, n: int, count: int) -> Block:
+    def of(self, n_observed: int, n: int, turn: int) -> Block:
         """Which rows of both samples together are called rows of the regime, at first the true ones, [labels, rows]."""
-        if (n_observed, n, count) not in self._known:
+        if turn or (n_observed, n) not in self._known:
             first = (np.arange(n_observed + n) >= n_observed).astype(np.float32)
-            rng = np.random.default_rng([n_observed, n, count])
-            self._known[n_observed, n, count] = np.array([first, *(rng.permutation(first) for _ in range(count))])
-        return self._known[n_observed, n, count]
+            rng = np.random.default_rng([n_observed, n, turn])
+            labels = np.array([first, *(rng.permutation(first) for _ in range(PERMUTATIONS))])
+            if turn:  # hardly ever needed
+                return labels
+            self._known = {(n_observed, n): labels}
+        return self._known[n_observed, n]
 
 
 def _p_value(columns: _Columns, labels: _Labels, observed: Regime, regime: Regime, target: int) -> float:
@@ -136,13 +139,13 @@ def _p_value(columns: _Columns, labels: _Labels, observed: Regime, regime: Regim
     coarse = both(columns.few, target)
     tables = [own, *(coarse * LEVELS + both(columns.few, j) for j in columns.nearest(target))]
     extreme = count = 0
-    for more in (PERMUTATIONS, MORE_PERMUTATIONS):
-        label, smallest = labels.of(len(some), len(mine), more), np.full(1 + more, np.inf)
+    for turn in range(TIMES):
+        label, smallest = labels.of(len(some), len(mine), turn), np.full(1 + PERMUTATIONS, np.inf)
         for table in tables:
             indicator = (table[:, None] == np.unique(table)).astype(np.float32)
             smallest = np.minimum(smallest, _chi_square_p(label @ indicator, indicator.sum(axis=0), len(mine)))
         extreme += int(np.count_nonzero(smallest[1:] <= smallest[0]))
-        count += more
+        count += PERMUTATIONS
         if extreme > 1:
             break
         if smallest[0] < CERTAIN:  # and no permutation was near: the formula says how far they are from it

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.lib.format import read_array, write_array
 from numpy.typing import NDArray
 
 from enco.conditionals.base import ConditionalModel
@@ -123,9 +124,9 @@ class FileJournal(Journal):
 
     def _write(self, asker: str, answer: Arrays) -> None:
         with io.BytesIO() as content:
-            np.save(content, np.array(json.dumps([asker, len(answer)])), allow_pickle=False)
+            write_array(content, np.array(json.dumps([asker, len(answer)])), allow_pickle=False)
             for array in answer:
-                np.save(content, array, allow_pickle=False)
+                write_array(content, np.asarray(array), allow_pickle=False)
             record = content.getvalue()
         whole = _HEADER.pack(_MARK, len(record), _digest(record)) + record
         with self._lock, naming_output(self._path):
@@ -166,8 +167,8 @@ def _digest(record: bytes) -> bytes:
 
 def _parsed(record: bytes) -> tuple[str, Arrays]:
     with io.BytesIO(record) as content:
-        asker, count = json.loads(str(np.load(content, allow_pickle=False)))
-        return str(asker), [np.load(content, allow_pickle=False) for _ in range(count)]
+        asker, count = json.loads(str(read_array(content, allow_pickle=False)))
+        return str(asker), [read_array(content, allow_pickle=False) for _ in range(count)]
 
 
 def _write_all(file: int, data: bytes) -> None:

@@ -79,7 +79,7 @@ def experiment(
     >>> rng = np.random.default_rng(0)
     >>> drawn = experiment(simulate.categorical("chain", 4, rng), 100, 20, rng, hold=0.5, failed=0.25)
     >>> [done.hold for done in drawn.done], drawn.data
-    ([0.5, 0.5, 0.5, 0.0], InterventionalData(4 variables, 180 rows: 100 observational, 4 intervention regimes))
+    ([0.5, 0.0, 0.5, 0.5], InterventionalData(4 variables, 180 rows: 100 observational, 4 intervention regimes))
     """
     for name, share in (("hold", hold), ("failed", failed), ("off_target", off_target)):
         if not 0 <= share <= 1:

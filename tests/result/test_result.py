@@ -142,7 +142,7 @@ def set_moves(monkeypatch, *moves):
             parents = {names.index(k): frozenset(map(names.index, causes)) for k, causes in families.items()}
             done.append(Move(kind, parents, gain))
             state, total = state.changed(parents), total - gain
-        return [Path(state.graph, done, 100.0, total)]
+        return [Path(state.graph, done, 100.0, total)], []
 
     monkeypatch.setattr("enco.discover._searched", searched)
 
@@ -190,7 +190,7 @@ def test_the_search_starts_from_the_acyclic_graph(monkeypatch):
 
     def searched(discovery, graph, confounded, on_progress, journal):
         given.append(graph.copy())
-        return [Path(graph, [], 0.0, 0.0)]
+        return [Path(graph, [], 0.0, 0.0)], []
 
     monkeypatch.setattr("enco.discover._searched", searched)
     set_evidence(monkeypatch, {})

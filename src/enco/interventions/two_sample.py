@@ -7,6 +7,7 @@ say how small it would be by chance. The p-value of a permutation test is right 
 """
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,6 @@ class _Columns:
     def __init__(self, data: InterventionalData) -> None:
         self._data = data
         self._observed = data.observational
-        self._few: dict[int, I64] = {}
 
     def own(self, variable: int, regime: Regime, rows: I64) -> I64:
         """Values of a target by itself, [rows]."""
@@ -56,13 +56,23 @@ class _Columns:
 
     def nearest(self, target: int) -> list[int]:
         """Return the variables that depend most on a target in observational rows."""
-        rows = np.arange(min(self._observed.n_rows, MOST_OBSERVED))
-        for j in range(self._data.n_variables):
-            if j not in self._few:
-                self._few[j] = self.few(j, self._observed, rows)
-        others = [j for j in range(self._data.n_variables) if j != target]
-        strength = [_dependence(self._few[target], self._few[j]) for j in others]
-        return [others[k] for k in np.argsort(-np.array(strength), kind="stable")[:NEAREST]]
+        table, n = self._indicators, self._data.n_variables
+        mine = table[:, target * LEVELS : (target + 1) * LEVELS]
+        joint = (mine.T @ table).reshape(LEVELS, n, LEVELS).transpose(1, 0, 2) / len(table)
+        product = joint.sum(axis=2, keepdims=True) * joint.sum(axis=1, keepdims=True)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            information = np.where(joint > 0, joint * np.log(joint / product), 0.0).sum(axis=(1, 2))
+        information[target] = -1.0
+        return [int(j) for j in np.argsort(-information, kind="stable")[: min(NEAREST, n - 1)]]
+
+    @cached_property
+    def _indicators(self) -> Block:
+        """Which merged level each variable has in some observational rows, [rows, N * LEVELS]."""
+        rows, n = np.arange(min(self._observed.n_rows, MOST_OBSERVED)), self._data.n_variables
+        table = np.zeros((len(rows), n * LEVELS), np.float32)
+        for j in range(n):
+            table[rows, j * LEVELS + self.few(j, self._observed, rows)] = 1.0
+        return table
 
     def _merged(self, variable: int, regime: Regime, rows: I64, levels: int) -> I64:
         slot, n_levels = self._data.slots[variable], int(self._data.n_levels[variable])
@@ -161,11 +171,3 @@ def _chi_square_p(count: NDArray[Any], total: NDArray[Any], n: int) -> Floats:
     difference = (count - n * share)[:, present]
     p: Floats = chdtrc(max(1, int(present.sum()) - 1), (difference**2 / expected[present]).sum(axis=1))
     return p
-
-
-def _dependence(x: I64, y: I64) -> float:
-    """Mutual information of two columns of few levels, nats."""
-    joint = np.bincount(x * LEVELS + y, minlength=LEVELS**2).reshape(LEVELS, LEVELS) / len(x)
-    product = np.outer(joint.sum(axis=1), joint.sum(axis=0))
-    present = joint > 0
-    return float((joint[present] * np.log(joint[present] / product[present])).sum())

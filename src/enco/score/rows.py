@@ -121,7 +121,8 @@ class Sample:
         for part in self.soft.get(variable, []):
             where = np.flatnonzero(np.isin(rows, part.rows))
             own = part.own[np.searchsorted(part.rows, rows[where])]
-            loss[..., where] = -np.logaddexp(np.log(part.share) - own, np.log1p(-part.share) - loss[..., where])
+            with np.errstate(divide="ignore"):  # a share of 0 leaves the loss as it is
+                loss[..., where] = -np.logaddexp(np.log(part.share) - own, np.log1p(-part.share) - loss[..., where])
         return loss
 
     def by_regime(self, loss: NDArray[np.floating], rows: I64) -> Floats:

@@ -23,8 +23,6 @@ __all__ = ["Strength", "mixture", "strengths"]
 
 Floats = NDArray[np.float64]
 
-GRID = np.linspace(0.0, 1.0, 41)
-
 
 class Strength(NamedTuple):
     """How strong an intervention on a variable was.
@@ -90,9 +88,9 @@ def mixture(usual: Floats, own: Floats) -> tuple[float, float]:
     >>> 0.4 < share < 0.6, evidence > 20
     (True, True)
     """
-    both = np.logaddexp(
-        np.log(np.maximum(GRID, 1e-12))[:, None] - own, np.log(np.maximum(1.0 - GRID, 1e-12))[:, None] - usual
-    )
+    shares = np.arange(41) / 40
+    with np.errstate(divide="ignore"):  # log 0
+        both = np.logaddexp(np.log(shares)[:, None] - own, np.log1p(-shares)[:, None] - usual)
     total = both.sum(axis=1)
     best = int(np.argmax(total))
-    return float(GRID[best]), float(total[best] - total[-1])
+    return float(shares[best]), float(total[best] - total[-1])

@@ -51,7 +51,6 @@ T = TypeVar("T")
 FEW_ROWS = 60  # that tell a direction: with fewer, the place of a variable in the order is open
 RANDOM_STARTS = 3  # besides the graph found so far ...
 MOST_RANDOM = 6_000  # ... in all, each counting as the sum of the squares of the variables' neighbours
-LEAST_SHARE = 0.01  # of a mixture: no row is impossible
 APART = 0.4  # share of what two regressions of one family differ by that a parent must earn besides its price
 
 Maker = Callable[[Sample, I64, I64], Callable[[int], Predictor | None]]
@@ -199,7 +198,7 @@ class _Workers(AbstractContextManager["_Workers"]):
         sample = Sample.of(self.problem.regimes, len(self._levels))
         for (k, variable), share in sorted(self._soft.items()):
             own = own_losses(self._columns[variable][sample.origin == k])
-            sample = sample.with_soft(variable, k, max(share, LEAST_SHARE), own)
+            sample = sample.with_soft(variable, k, share, own)
         self.telling = self.problem.telling_rows(self._soft)
         self._read(sample)
         return True

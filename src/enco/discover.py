@@ -225,7 +225,7 @@ def _searched(
     problem = Problem(
         data=discovery.data,
         column=discovery.column,
-        regimes=_regimes(discovery),
+        regimes=_labelled(discovery),
         model=discovery.model,
         settings=discovery.settings,
         allowed=allowed,
@@ -233,9 +233,7 @@ def _searched(
         likely=likely & (allowed | allowed.T),
         regressions=discovery.gaussian,
         n_jobs=discovery.n_jobs,
-        in_vain=sum(
-            {verdict.regime: verdict.rows for verdict in discovery.verdicts if not verdict.has_effect}.values()
-        ),
+        in_vain=_in_vain(discovery),
         journal=journal,
     )
 
@@ -259,7 +257,7 @@ def _interventions(
     hits: list[Suspect],
 ) -> pd.DataFrame:
     """List what the interventions of the data did."""
-    targets = [frozenset(names[j] for j in regime.targets) for regime in _regimes(discovery)]
+    targets = [frozenset(names[j] for j in regime.targets) for regime in _labelled(discovery)]
     suspects: dict[frozenset[str], list[str]] = {}
     for hit in hits:
         suspects.setdefault(targets[hit.regime], []).append(names[hit.variable])
@@ -285,3 +283,17 @@ def _regimes(discovery: Discovery) -> list[Regime]:
     """Return the observational regime and all others, targets as positions among the variables of the fit."""
     others = [regime for regime in discovery.graph_fitting.regimes if regime.targets]
     return [discovery.data.observational, *others]
+
+
+def _labelled(discovery: Discovery) -> list[Regime]:
+    """Return the same with all labels, believed or not."""
+    return [discovery.given.observational, *discovery.by_name(discovery.given.interventional)]
+
+
+def _in_vain(discovery: Discovery) -> frozenset[tuple[int, int]]:
+    """Return the regimes of `_labelled`, and targets of them, that seem to be without effect."""
+    rank = np.argsort(discovery.column)
+    place = {regime.targets: k for k, regime in enumerate(_labelled(discovery))}
+    named = [tuple(sorted(rank[list(regime.targets)].tolist())) for regime in discovery.given.interventional]
+    in_vain = (verdict for verdict in discovery.verdicts if not verdict.has_effect)
+    return frozenset((place[named[verdict.regime]], int(rank[verdict.target])) for verdict in in_vain)

@@ -35,10 +35,11 @@ def test_the_share_of_a_mixture_is_found(share):
     rng = np.random.default_rng(0)
     hit = rng.random(2000) < share
     x = np.where(hit, rng.normal(2, 1, 2000), rng.normal(0, 0.3, 2000))
-    found, evidence = mixture(-norm.logpdf(x, 0, 0.3), -norm.logpdf(x, 2, 1))
+    found, evidence, effect = mixture(-norm.logpdf(x, 0, 0.3), -norm.logpdf(x, 2, 1))
     assert found == pytest.approx(share, abs=0.05)
     exact = np.log(share * norm.pdf(x, 2, 1) + (1 - share) * norm.pdf(x, 0, 0.3) + 1e-300).sum()
     assert evidence >= exact - norm.logpdf(x, 2, 1).sum() - 1.0
+    assert effect >= exact - norm.logpdf(x, 0, 0.3).sum() - 1.0
 
 
 @pytest.mark.parametrize("kind", ["categorical", "continuous"])

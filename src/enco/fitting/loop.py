@@ -24,7 +24,7 @@ gives the same bits as never having stopped.
 
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -102,8 +102,10 @@ class Discovery:
     ----------
     data : InterventionalData
         The rows in that order.
+    given : InterventionalData
+        The rows with all their labels; `data` has only those that are believed.
     verdicts : list of Verdict
-        Of the interventions of the data as they were given, if they were judged; `data` has those that are believed.
+        Of the interventions, if they were judged.
     screening : Screening or None
         How the candidate pairs were chosen, if they were screened.
     """
@@ -120,7 +122,7 @@ class Discovery:
         candidates: NDArray[np.bool_] | None = None,
     ) -> None:
         _check(data)
-        given = in_canonical_order(data)
+        self.given = given = in_canonical_order(data)
         self.verdicts: list[Verdict] = judged(given) if settings.interventions == "auto" else []
         self.data = data = believed(given, self.verdicts)
         if data is not given:
@@ -147,9 +149,7 @@ class Discovery:
         self.n_jobs = n_jobs
         head = VariableHeads.of([Kind.CONTINUOUS], np.zeros(1, np.int64))[0]  # another one may have been registered
         self.gaussian = settings.density == head.name == "gaussian" and network is None
-        rank = np.argsort(self.column)
-        regimes = [Regime(tuple(sorted(rank[list(r.targets)].tolist())), r.codes, r.reals) for r in data.interventional]
-        regimes.sort(key=lambda regime: regime.targets)
+        regimes = self.by_name(data.interventional)
         if (
             not regimes
         ):  # no label is believed: what observational rows say about the existence of edges is all there is
@@ -172,6 +172,12 @@ class Discovery:
         self.edge_epochs = np.zeros((-(-settings.max_epochs // 8), self.candidates.n_pairs), np.uint8)
         _log.info("%s, %d candidate pairs, seed %d", type(self.model).__name__, self.candidates.n_pairs, seed)
         _log.debug("%s", settings)
+
+    def by_name(self, regimes: Sequence[Regime]) -> list[Regime]:
+        """Regimes in the order of their targets, which become positions among the variables of the fit."""
+        rank = np.argsort(self.column)
+        named = [Regime(tuple(sorted(rank[list(r.targets)].tolist())), r.codes, r.reals) for r in regimes]
+        return sorted(named, key=lambda regime: regime.targets)
 
     @property
     def epoch(self) -> int:

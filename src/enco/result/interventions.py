@@ -43,9 +43,9 @@ def intervention_table(
     data : InterventionalData
     verdicts : sequence of Verdict
     strengths : mapping
-        By the believed targets of a regime, and the target.
+        By the targets of a regime, and the target.
     suspects : mapping
-        By the believed targets of a regime.
+        By the targets of a regime.
 
     Examples
     --------
@@ -58,23 +58,27 @@ def intervention_table(
     judged = {(verdict.regime, verdict.target): verdict for verdict in verdicts}
     records = []
     for k, regime in enumerate(data.interventional):
-        in_vain = {j for j in regime.targets if (k, j) in judged and not judged[k, j].has_effect}
-        believed = frozenset(data.names[j] for j in regime.targets if j not in in_vain)
+        targets = frozenset(data.names[j] for j in regime.targets)
         for target in regime.targets:
             name, verdict = data.names[target], judged.get((k, target))
-            strength = strengths.get((believed, name))
+            strength = strengths.get((targets, name))
+            in_vain = verdict is not None and not verdict.has_effect
+            if in_vain and (strength is None or strength.effect <= CLEAR_HARM):
+                share, nothing = 0.0, True
+            else:
+                share = np.nan if strength is None else strength.share
+                nothing = share < LEAST_SHARE
             soft = strength is not None and strength.evidence > CLEAR_HARM
-            nothing = target in in_vain or (strength is not None and soft and strength.share < LEAST_SHARE)
             records.append(
                 {
                     "regime": "+".join(data.names[j] for j in regime.targets),
                     "target": name,
                     "rows": regime.n_rows,
                     "verdict": NO_EFFECT if nothing else SOFT if soft else PERFECT,
-                    "share": 0.0 if target in in_vain else np.nan if strength is None else strength.share,
+                    "share": share,
                     "p_value": np.nan if verdict is None else verdict.p_value,
                     "effect_size": _effect_size(data, regime, target),
-                    "suspects": sorted(suspects.get(believed, ())) if believed else [],
+                    "suspects": sorted(suspects.get(targets, ())),
                 }
             )
     return pd.DataFrame(records, columns=list(COLUMNS))

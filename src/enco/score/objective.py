@@ -45,9 +45,6 @@ class Objective:
         Nats that it must earn besides.
     errors : sequence of float, optional
         By how much the predictor of each variable may be wrong, in nats, which an edge must earn as well.
-    in_vain : int
-        Observational rows that an edge is charged for besides: those of interventions that had no effect, so that the
-        verdict on an intervention does not change the price of an edge.
     own : callable, optional
         Loss of a variable in a regime, by its place, if it follows a distribution of its own there.
     """
@@ -58,7 +55,6 @@ class Objective:
     sparsity: float
     evidence: float
     errors: Sequence[float] | None = None
-    in_vain: int = 0
     own: Callable[[int, int], float] | None = None
     _charged: dict[int, int] = field(default_factory=dict, repr=False)
 
@@ -102,7 +98,7 @@ class Objective:
         """Return what every parent of a variable costs."""
         if effect not in self._charged:
             charged = [regime for regime in self.regimes if regime.targets and effect not in regime.targets]
-            self._charged[effect] = self.in_vain + sum(regime.n_rows for regime in charged)
+            self._charged[effect] = sum(regime.n_rows for regime in charged)
         error = self.errors[effect] if self.errors is not None else 0.0
         return self.sparsity * self._charged[effect] + self.evidence + error
 

@@ -34,12 +34,15 @@ class Strength(NamedTuple):
         Of the rows, that are better explained by a distribution of their own.
     evidence : float
         Nats by which the mixture of that share explains the rows better than a perfect intervention does.
+    effect : float
+        Nats by which it explains them better than the usual mechanism does.
     """
 
     regime: int
     variable: int
     share: float
     evidence: float
+    effect: float
 
 
 def strengths(
@@ -68,13 +71,13 @@ def strengths(
         for target in regime.targets:
             ask = getattr(predictors[target], "target_losses", None)
             if ask is not None and len(rows):
-                share, evidence = mixture(ask(families[target], rows), own_losses(columns[target][rows]))
-                found.append(Strength(k, target, share, evidence))
+                usual, own = ask(families[target], rows), own_losses(columns[target][rows])
+                found.append(Strength(k, target, *mixture(usual, own)))
     return found
 
 
-def mixture(usual: Floats, own: Floats) -> tuple[float, float]:
-    """Return the share s that explains rows best, and by how many nats better than s = 1.
+def mixture(usual: Floats, own: Floats) -> tuple[float, float, float]:
+    """Return the share s that explains rows best, and by how many nats better than s = 1, and than s = 0.
 
     Parameters
     ----------
@@ -84,13 +87,13 @@ def mixture(usual: Floats, own: Floats) -> tuple[float, float]:
     Examples
     --------
     >>> usual, own = np.array([0.1] * 60 + [9.0] * 40), np.full(100, 1.5)  # four rows of ten look unusual
-    >>> share, evidence = mixture(usual, own)
-    >>> 0.4 < share < 0.6, evidence > 20
-    (True, True)
+    >>> share, evidence, effect = mixture(usual, own)
+    >>> 0.4 < share < 0.6, evidence > 20, effect > 200
+    (True, True, True)
     """
     shares = np.arange(41) / 40
     with np.errstate(divide="ignore"):  # log 0
         both = np.logaddexp(np.log(shares)[:, None] - own, np.log1p(-shares)[:, None] - usual)
     total = both.sum(axis=1)
     best = int(np.argmax(total))
-    return float(shares[best]), float(total[best] - total[-1])
+    return float(shares[best]), float(total[best] - total[-1]), float(total[best] - total[0])

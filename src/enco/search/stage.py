@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Event
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,8 +86,8 @@ class Problem:
         Whether continuous variables are normal given their parents, so that regressions can predict them.
     n_jobs : int
         Threads; the result does not depend on them.
-    in_vain : int
-        Rows of interventions without effect.
+    in_vain : set of (int, int)
+        Regimes and targets of them that seemed to be without effect before there was a graph.
     journal : Journal
         Of what was computed before an interruption.
     """
@@ -102,7 +102,7 @@ class Problem:
     likely: Mask
     regressions: bool
     n_jobs: int
-    in_vain: int = 0
+    in_vain: frozenset[tuple[int, int]] = frozenset()
     journal: Journal = field(default_factory=Journal)
 
     def telling_rows(self, soft: Mapping[tuple[int, int], float] | None = None) -> I64:
@@ -164,13 +164,13 @@ class _Workers(AbstractContextManager["_Workers"]):
         self.problem = problem
         column, data = problem.column, problem.data
         self.evidence = problem.evidence(start)
-        self.telling = problem.telling_rows()
         self.continuous = data.is_continuous[column]
         self._levels, self._slot = data.n_levels[column], data.slots[column]
         self._candidates = [frozenset(np.flatnonzero(column).tolist()) for column in problem.allowed.T]
         self._stop = Event()
-        self._soft: dict[tuple[int, int], float] = {}
-        self._read(Sample.of(problem.regimes, len(start)))
+        self._soft = dict.fromkeys(problem.in_vain, 0.0)
+        self._columns = self._columns_of(Sample.of(problem.regimes, len(start)))
+        self._mix()
         # The matrices are small: threads go to variables, not to products.
         self._limits = threadpool_limits(1, "blas")
 
@@ -179,9 +179,7 @@ class _Workers(AbstractContextManager["_Workers"]):
         self.sample, levels, slot = sample, self._levels, self._slot
         made = [make(sample, levels, slot) for make in PREDICTORS]
         self._rivals = [[rival for of in made if (rival := of(j)) is not None] for j in range(len(levels))]
-        table, unit = sample.table, Standardisation.of(self.problem.data)
-        reals = unit.apply(table.reals)
-        self._columns = [table.codes[:, slot[j]] if n else reals[:, slot[j]] for j, n in enumerate(levels.tolist())]
+        unit = Standardisation.of(self.problem.data)
         self._own = OwnLosses(sample, self._columns)
         self._regressions = Regressions(sample, unit, levels, slot, self._go_on, self.problem.journal)
         self._regressed: dict[int, RegressionPredictor] = {}
@@ -191,17 +189,30 @@ class _Workers(AbstractContextManager["_Workers"]):
 
         Their rows then count for their targets, as a mixture, and identify directions by that share.
         """
-        soft = {(it.regime, it.variable): it.share for it in strengths if it.evidence > CLEAR_HARM and it.share < 1}
-        if soft.keys() <= self._soft.keys():
+        before = dict(self._soft)
+        for it in strengths:
+            known = self._soft.get((it.regime, it.variable), 1.0)  # what has no share yet is believed to be perfect
+            if it.share < 1 and ((known == 1 and it.evidence > CLEAR_HARM) or (known == 0 and it.effect > CLEAR_HARM)):
+                self._soft[it.regime, it.variable] = it.share
+        if self._soft == before:
             return False
-        self._soft |= {where: share for where, share in soft.items() if where not in self._soft}
+        self._mix()
+        return True
+
+    def _mix(self) -> None:
+        """Read the rows anew, with what is known of the shares."""
         sample = Sample.of(self.problem.regimes, len(self._levels))
         for (k, variable), share in sorted(self._soft.items()):
             own = own_losses(self._columns[variable][sample.origin == k])
             sample = sample.with_soft(variable, k, share, own)
         self.telling = self.problem.telling_rows(self._soft)
         self._read(sample)
-        return True
+
+    def _columns_of(self, sample: Sample) -> list[NDArray[Any]]:
+        """Values of each variable as its predictor sees them: codes, or standardised numbers, [rows] each."""
+        table, reals = sample.table, Standardisation.of(self.problem.data).apply(sample.table.reals)
+        levels, slot = self._levels.tolist(), self._slot
+        return [table.codes[:, slot[j]] if n else reals[:, slot[j]] for j, n in enumerate(levels)]
 
     def __exit__(self, *error: object) -> None:
         self._stop.set()
@@ -272,7 +283,6 @@ class _Workers(AbstractContextManager["_Workers"]):
             sparsity,
             self.evidence,
             errors,
-            in_vain=self.problem.in_vain,
             own=self._own,
         )
 

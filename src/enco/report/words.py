@@ -8,6 +8,7 @@ from enco import metrics
 from enco.data import InterventionalData
 from enco.report.content import Graph, confounders
 from enco.result import Result
+from enco.result.interventions import in_words
 from enco.theory import DataReport
 
 __all__ = ["cautions", "comparison", "summary"]
@@ -77,7 +78,8 @@ def cautions(result: Result, report: DataReport | None = None) -> list[str]:
     has no guarantee. The table marks it.
     Common causes that were not measured were not looked for, and can look like an edge.
     """
-    return [*_about_edges(result), *_about_the_fit(result), *_about_data(report), *_about_the_method(result)]
+    about_this = [*_about_interventions(result), *_about_edges(result), *_about_the_fit(result)]
+    return [*about_this, *_about_data(report), *_about_the_method(result)]
 
 
 def _origin(data: InterventionalData) -> str:
@@ -110,6 +112,14 @@ def _hubs(result: Result) -> str:
     first = [int(v) for v in np.argsort(-effects, kind="stable")[:3] if effects[v]]
     listed = [f"{result.variables[variable]} ({effects[variable]})" for variable in first]
     return f"Most effects come from {_and(listed)}."
+
+
+def _about_interventions(result: Result) -> list[str]:
+    """Say what the labels of the experiment say and the data do not."""
+    if result.interventions is None:
+        return []
+    sentences = in_words(result.interventions, len(result.variables))
+    return [f"{sentence[0].upper()}{sentence[1:]}{'' if sentence.endswith('?') else '.'}" for sentence in sentences]
 
 
 def _about_edges(result: Result) -> list[str]:
@@ -179,7 +189,7 @@ def _about_the_method(result: Result) -> list[str]:
     return [
         unseen,
         "An edge is direct only among the variables measured here: what lies between two of them may be missing.",
-        "An intervention is assumed to act on its targets alone, and to cut them off from their usual causes.",
+        "An intervention is assumed to act on its targets alone; what it seems to have hit besides is said above.",
         "A probability says how the fit weighed the evidence; it is not a frequency over repeated experiments.",
     ]
 

@@ -79,7 +79,8 @@ def cautions(result: Result, report: DataReport | None = None) -> list[str]:
     Common causes that were not measured were not looked for, and can look like an edge.
     """
     about_this = [*_about_interventions(result), *_about_edges(result), *_about_the_fit(result)]
-    return [*about_this, *_about_data(report), *_about_the_method(result)]
+    about_data = _about_data(report, judged=result.interventions is not None)
+    return [*about_this, *about_data, *_about_the_method(result)]
 
 
 def _origin(data: InterventionalData) -> str:
@@ -161,13 +162,13 @@ def _about_the_fit(result: Result) -> list[str]:
     return sentences
 
 
-def _about_data(report: DataReport | None) -> list[str]:
+def _about_data(report: DataReport | None, *, judged: bool) -> list[str]:
     if report is None:
         return []
     sentences = []
     if report.untargeted:
         sentences.append(f"{len(report.untargeted):,} of {report.variables:,} variables were never set on purpose.")
-    if report.unmoved:
+    if report.unmoved and not judged:  # else the fit has said it
         sentences.append(
             f"{_count(len(report.unmoved), 'intervention')} left {_its(len(report.unmoved))} target as it was: either "
             "it failed or it draws values as nature does."

@@ -73,6 +73,8 @@ def suspects(objective: Objective, graph: Mask, least: float) -> list[Suspect]:
             if gain > threshold:
                 found.append(Suspect(k, effect, gain - threshold))
                 continue
+            if gain < -threshold:  # its parents explain it there: nothing has cut it off from them
+                continue
             for cause in parents & set(regime.targets):
                 # The edge may stand for the hit: what it brings in all other regimes is then less than it costs.
                 without = predictor.by_regime(parents - {cause})

@@ -79,7 +79,8 @@ def cautions(result: Result, report: DataReport | None = None) -> list[str]:
     Common causes that were not measured were not looked for, and can look like an edge.
     """
     about_this = [*_about_interventions(result), *_about_edges(result), *_about_the_fit(result)]
-    about_data = _about_data(report, judged=result.interventions is not None)
+    tested = result.interventions is not None and bool(result.interventions["p_value"].notna().any())
+    about_data = _about_data(report, tested=tested)
     return [*about_this, *about_data, *_about_the_method(result)]
 
 
@@ -162,13 +163,13 @@ def _about_the_fit(result: Result) -> list[str]:
     return sentences
 
 
-def _about_data(report: DataReport | None, *, judged: bool) -> list[str]:
+def _about_data(report: DataReport | None, *, tested: bool) -> list[str]:
     if report is None:
         return []
     sentences = []
     if report.untargeted:
         sentences.append(f"{len(report.untargeted):,} of {report.variables:,} variables were never set on purpose.")
-    if report.unmoved and not judged:  # else the fit has said it
+    if report.unmoved and not tested:  # else the fit has said it
         sentences.append(
             f"{_count(len(report.unmoved), 'intervention')} left {_its(len(report.unmoved))} target as it was: either "
             "it failed or it draws values as nature does."

@@ -294,6 +294,6 @@ def _in_vain(discovery: Discovery) -> frozenset[tuple[int, int]]:
     """Return the regimes of `_labelled`, and targets of them, that seem to be without effect."""
     rank = np.argsort(discovery.column)
     place = {regime.targets: k for k, regime in enumerate(_labelled(discovery))}
-    named = [tuple(sorted(rank[list(regime.targets)].tolist())) for regime in discovery.given.interventional]
+    named = [discovery.by_name([regime])[0].targets for regime in discovery.given.interventional]
     in_vain = (verdict for verdict in discovery.verdicts if not verdict.has_effect)
     return frozenset((place[named[verdict.regime]], int(rank[verdict.target])) for verdict in in_vain)

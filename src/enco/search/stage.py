@@ -169,7 +169,8 @@ class _Workers(AbstractContextManager["_Workers"]):
         self._candidates = [frozenset(np.flatnonzero(column).tolist()) for column in problem.allowed.T]
         self._stop = Event()
         self._soft = dict.fromkeys(problem.in_vain, 0.0)
-        self._columns = self._columns_of(Sample.of(problem.regimes, len(start)))
+        self._rows = Sample.of(problem.regimes, len(start))
+        self._columns = self._columns_of(self._rows)
         self._mix()
         # The matrices are small: threads go to variables, not to products.
         self._limits = threadpool_limits(1, "blas")
@@ -201,7 +202,7 @@ class _Workers(AbstractContextManager["_Workers"]):
 
     def _mix(self) -> None:
         """Read the rows anew, with what is known of the shares."""
-        sample = Sample.of(self.problem.regimes, len(self._levels))
+        sample = self._rows
         for (k, variable), share in sorted(self._soft.items()):
             own = own_losses(self._columns[variable][sample.origin == k])
             sample = sample.with_soft(variable, k, share, own)

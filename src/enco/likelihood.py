@@ -123,5 +123,5 @@ def aligned(data: InterventionalData, variables: Sequence[Variable]) -> Interven
         codes: NDArray[Any] = np.empty(regime.codes.shape, dtype)
         for slot, new in enumerate(index):
             codes[:, slot] = new[regime.codes[:, slot]]
-        regimes.append(Regime(regime.targets, codes, regime.reals))
+        regimes.append(Regime.of(regime.condition, codes, regime.reals))
     return InterventionalData(variables, regimes)

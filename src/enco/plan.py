@@ -145,7 +145,7 @@ class _Speed:
         rows, first = np.arange(min(regime.n_rows, PROBE_ROWS)), np.zeros(few.n_pairs, bool)
         starts = few.start[variables]
         first[starts[np.diff(few.start)[variables] > 0]] = True
-        free = np.setdiff1d(variables, regime.targets)
+        free = variables[regime.free(variables)]
         counted = sum(int(np.diff(few.start)[j]) for j in free)
 
         def ask(wanted: NDArray[np.bool_]) -> Callable[[], object]:

@@ -319,7 +319,7 @@ def resample(data: InterventionalData, share: float, rng: np.random.Generator) -
     for regime in data.regimes:
         kept = max(1, round(share * regime.n_rows))
         rows = np.sort(rng.permutation(regime.n_rows)[:kept])
-        regimes.append(Regime(regime.targets, regime.codes[rows], regime.reals[rows]))
+        regimes.append(regime.taking(rows))
     return InterventionalData._from_checked(data.variables, regimes)
 
 

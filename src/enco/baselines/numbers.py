@@ -40,7 +40,7 @@ def varying_columns(data: InterventionalData) -> NDArray[np.int64]:
     """
     varies = np.zeros(data.n_variables, bool)
     for regime in data.regimes:
-        free = np.setdiff1d(np.arange(data.n_variables), regime.targets)
+        free = np.flatnonzero(regime.free(np.arange(data.n_variables)))
         varies[free] |= np.ptp(spread(data, regime)[:, free], axis=0) > 0
     return np.flatnonzero(varies)
 

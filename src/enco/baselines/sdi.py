@@ -124,7 +124,7 @@ class GraphStep:
     def step(self, regime: Regime) -> None:
         """Move gamma of all pairs whose effect is not a target of the regime."""
         gradient = self.likelihood_gradient(regime) + self.regulariser_gradient()
-        free = np.flatnonzero(~np.isin(self.model.candidates.effect, regime.targets))
+        free = np.flatnonzero(regime.free(self.model.candidates.effect))
         self._adam.move(self.gamma, free, gradient[free], self.settings.gamma_rate)
 
     def likelihood_gradient(self, regime: Regime) -> Floats:

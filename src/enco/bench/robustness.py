@@ -297,5 +297,5 @@ def changed(data: InterventionalData, change: str) -> InterventionalData:
         if change == "values":
             # Single precision has steps of this size: some values stay, others move by one step.
             reals = (reals * (1.0 + NOISE * rng.standard_normal(reals.shape))).astype(np.float32)
-        regimes.append(Regime(regime.targets, codes, reals))
+        regimes.append(Regime.of(regime.condition, codes, reals))
     return InterventionalData(data.variables, regimes)

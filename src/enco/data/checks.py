@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from enco.data.variables import Regime, Variable, code_dtype, regime_label
+from enco.data.variables import Condition, Regime, Variable, code_dtype, regime_label
 from enco.errors import DataError
 
 __all__ = ["canonical_regimes", "check_names", "check_values", "check_variables", "not_finite"]
@@ -37,29 +37,41 @@ def check_variables(variables: Sequence[Variable]) -> None:
         if not isinstance(variable, Variable):
             raise DataError(f"expected a Variable, not {variable!r}: build it with Variable(name, kind, levels)")
     check_names([variable.name for variable in variables])
+    if sum(not variable.context for variable in variables) < 2:
+        known = [variable.name for variable in variables if variable.context]
+        raise DataError(f"all columns but one are context ({known[:5]}): a causal graph needs at least 2 variables")
 
 
 def canonical_regimes(variables: Sequence[Variable], regimes: Sequence[Regime]) -> tuple[Regime, ...]:
-    """Merge regimes with the same targets, put the observational one first, use one code type throughout."""
+    """Merge regimes of the same condition, put the observational one first, use one code type throughout."""
     for regime in regimes:
         if not isinstance(regime, Regime):
             raise DataError(f"expected a Regime, not {regime!r}: build it with Regime(targets, codes, reals)")
         _check_shape(variables, regime)
-    grouped: dict[tuple[int, ...], list[Regime]] = {(): []}
+    grouped: dict[Condition, list[Regime]] = {Condition(): []}
     for regime in regimes:
-        grouped.setdefault(regime.targets, []).append(regime)
+        grouped.setdefault(Condition() if regime.is_observational else regime.condition, []).append(regime)
+    _check_labels(grouped)
     dtype = code_dtype(max(variable.n_levels for variable in variables))
-    merged = tuple(_merge(targets, parts, dtype) for targets, parts in grouped.items() if parts)
-    if not grouped[()] or merged[0].n_rows == 0:
+    merged = tuple(_merge(condition, parts, dtype) for condition, parts in grouped.items() if parts)
+    if not grouped[Condition()] or merged[0].n_rows == 0:
         raise DataError(
             "there are no observational rows: add rows without intervention (in a table: rows whose target "
             "cell is empty or names the control)"
         )
     for regime in merged:
         if regime.n_rows == 0:
-            label = regime_label(variables, regime.targets)
+            label = regime_label(variables, regime.targets, regime.label)
             raise DataError(f"the regime {label} has no rows: leave it out or add its rows")
     return merged
+
+
+def _check_labels(conditions: Iterable[Condition]) -> None:
+    """Refuse a label that stands for two things."""
+    labels = Counter(condition.label for condition in conditions if condition.label is not None)
+    if labels and max(labels.values()) > 1:
+        label = labels.most_common(1)[0][0]
+        raise DataError(f"the label {label!r} stands for regimes with different targets: give each a label of its own")
 
 
 def check_values(variables: Sequence[Variable], regime: Regime) -> None:
@@ -109,6 +121,12 @@ def _check_shape(variables: Sequence[Variable], regime: Regime) -> None:
             f"a regime targets position {regime.targets[-1]}, but there are {len(variables)} variables: "
             f"positions go from 0 to {len(variables) - 1}"
         )
+    context = [variables[target].name for target in regime.targets if variables[target].context]
+    if context:
+        raise DataError(
+            f"the column {context[0]!r} is context and the target of an intervention: interventions do not act on "
+            "context, so leave it out of one of the two"
+        )
     found = (regime.codes.shape[1], regime.reals.shape[1])
     if found != expected:
         raise DataError(
@@ -116,20 +134,20 @@ def _check_shape(variables: Sequence[Variable], regime: Regime) -> None:
             f"continuous columns instead of {expected[0]} and {expected[1]}: every regime needs the same "
             "columns"
         )
-    if len(regime.targets) == len(variables):
+    if len(regime.targets) == sum(not variable.context for variable in variables):
         raise DataError(
             f"the regime {regime_label(variables, regime.targets)} targets every variable, which leaves no "
             "effect to observe: leave this regime out"
         )
 
 
-def _merge(targets: tuple[int, ...], parts: Sequence[Regime], dtype: type[np.generic]) -> Regime:
-    if len(parts) == 1 and parts[0].codes.dtype == dtype:
+def _merge(condition: Condition, parts: Sequence[Regime], dtype: type[np.generic]) -> Regime:
+    if len(parts) == 1 and parts[0].codes.dtype == dtype and parts[0].condition == condition:
         return parts[0]
     codes: NDArray[Any] = np.concatenate([part.codes for part in parts])
     if dtype == np.uint8 and codes.dtype != np.uint8 and codes.size and int(codes.max()) > 255:
-        return Regime(targets, codes, np.concatenate([part.reals for part in parts]))  # check_values will refuse it
-    return Regime(targets, codes.astype(dtype), np.concatenate([part.reals for part in parts]))
+        return Regime.of(condition, codes, np.concatenate([part.reals for part in parts]))  # check_values will refuse it
+    return Regime.of(condition, codes.astype(dtype), np.concatenate([part.reals for part in parts]))
 
 
 def _row_blocks(values: NDArray[Any]) -> list[tuple[int, NDArray[Any]]]:

@@ -35,6 +35,8 @@ class FormatMethods:
         targets: Sequence[Any],
         *,
         names: Sequence[str] | None = None,
+        labels: Sequence[str | None] | None = None,
+        context: Iterable[str] = (),
         kinds: Kinds = None,
         levels: Levels = None,
     ) -> InterventionalData:
@@ -47,9 +49,14 @@ class FormatMethods:
             are matched by name.
         targets : sequence
             One entry per environment: None or an empty collection for observational rows, a name, a
-            position, or a collection of them.
+            position, or a collection of them; "unknown" for an intervention whose targets are not known.
         names : sequence of str, optional
             Names of array columns; ``X1``, ``X2``, ... by default.
+        labels : sequence of str or None, optional
+            What each environment is called, if that is not the names of its targets: two reagents with the same
+            target stay two regimes.
+        context : collection of str
+            Columns that describe the circumstances of a row, see `with_context`.
         kinds, levels : mapping from name, optional
             Override the kind, or fix the levels and their order, of single columns.
 
@@ -63,7 +70,9 @@ class FormatMethods:
         """
         from enco.io.arrays import data_from_environments
 
-        return data_from_environments(environments, targets, names=names, kinds=kinds, levels=levels)
+        return data_from_environments(
+            environments, targets, names=names, labels=labels, context=context, kinds=kinds, levels=levels
+        )
 
     @classmethod
     def from_mask(
@@ -103,6 +112,8 @@ class FormatMethods:
         *,
         control: ControlCells = None,
         separator: str = "+",
+        targets: Any = None,
+        context: Iterable[str] = (),
         kinds: Kinds = None,
         levels: Levels = None,
     ) -> InterventionalData:
@@ -117,6 +128,13 @@ class FormatMethods:
             Cells that mark observational rows; by default an empty cell or ``control``.
         separator : str
             What stands between the names when a row has several targets.
+        targets : mapping, "unknown" or None
+            What the cells of that column mean where they are not names of variables: for each label a name, a list of
+            names, "observational", or None (also "unknown") for an intervention whose targets are not known. A
+            mapping with ``targets`` and ``interventions`` also says that it is "perfect" or "soft". The word
+            "unknown" stands for all labels but those of observational rows.
+        context : collection of str
+            Columns that describe the circumstances of a row, see `with_context`.
         kinds, levels : mapping from name, optional
             Override the kind, or fix the levels and their order, of single columns.
 
@@ -127,10 +145,22 @@ class FormatMethods:
         >>> table = pd.DataFrame({"A": [0, 1, 1], "B": [0.5, 0.1, 0.9], "perturbation": ["", "", "A"]})
         >>> InterventionalData.from_frame(table)
         InterventionalData(2 variables, 3 rows: 2 observational, 1 intervention regime)
+        >>> table["perturbation"] = ["control", "control", "drug X"]
+        >>> InterventionalData.from_frame(table, targets={"drug X": ["A"]}).interventional[0].label
+        'drug X'
         """
         from enco.io.frames import data_from_frame
 
-        return data_from_frame(frame, target, control=control, separator=separator, kinds=kinds, levels=levels)
+        return data_from_frame(
+            frame,
+            target,
+            control=control,
+            separator=separator,
+            targets=targets,
+            context=context,
+            kinds=kinds,
+            levels=levels,
+        )
 
     def to_frame(self, target: str = "perturbation", *, control: str = "control", separator: str = "+") -> pd.DataFrame:
         """Return one pandas table: the variables, categorical ones as categoricals, and the target column.
@@ -158,6 +188,7 @@ class FormatMethods:
         *,
         control: ControlCells = None,
         separator: str = "+",
+        targets: Any = None,
         layer: str | None = None,
         kinds: Kinds = None,
     ) -> InterventionalData:
@@ -181,7 +212,9 @@ class FormatMethods:
         """
         from enco.io.anndata import data_from_anndata
 
-        return data_from_anndata(adata, target, control=control, separator=separator, layer=layer, kinds=kinds)
+        return data_from_anndata(
+            adata, target, control=control, separator=separator, targets=targets, layer=layer, kinds=kinds
+        )
 
     def to_anndata(self, target: str = "perturbation", *, control: str = "control", separator: str = "+") -> Any:
         """Return an AnnData object; categorical columns hold level indices, ``uns`` their levels.
@@ -247,6 +280,8 @@ class FormatMethods:
         *,
         control: ControlCells = None,
         separator: str = "+",
+        targets: Any = None,
+        context: Iterable[str] = (),
         kinds: Kinds = None,
         delimiter: str = ",",
     ) -> InterventionalData:
@@ -265,7 +300,14 @@ class FormatMethods:
         from enco.io.formats import FILE_FORMATS
 
         return FILE_FORMATS[".csv"].read(
-            path, target=target, control=control, separator=separator, kinds=kinds, delimiter=delimiter
+            path,
+            target=target,
+            control=control,
+            separator=separator,
+            targets=targets,
+            context=context,
+            kinds=kinds,
+            delimiter=delimiter,
         )
 
     def to_csv(
@@ -302,6 +344,8 @@ class FormatMethods:
         *,
         control: ControlCells = None,
         separator: str = "+",
+        targets: Any = None,
+        context: Iterable[str] = (),
         kinds: Kinds = None,
     ) -> InterventionalData:
         """Read a Parquet file; the arguments are those of `from_frame`.
@@ -317,7 +361,15 @@ class FormatMethods:
         """
         from enco.io.formats import FILE_FORMATS
 
-        return FILE_FORMATS[".parquet"].read(path, target=target, control=control, separator=separator, kinds=kinds)
+        return FILE_FORMATS[".parquet"].read(
+            path,
+            target=target,
+            control=control,
+            separator=separator,
+            targets=targets,
+            context=context,
+            kinds=kinds,
+        )
 
     def to_parquet(
         self,

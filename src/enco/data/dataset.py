@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from enco.data.checks import canonical_regimes, check_values, check_variables
 from enco.data.conversions import FormatMethods
-from enco.data.variables import Kind, Regime, Variable, regime_label
+from enco.data.variables import CLAIMS, Kind, Regime, Variable, regime_label
 from enco.errors import DataError
 
 __all__ = ["InterventionalData"]
@@ -20,9 +20,9 @@ TargetSet = str | int | Iterable[str | int]
 
 
 class InterventionalData(FormatMethods):
-    """A data set in canonical form: one observational regime first, then one regime per set of targets.
+    """A data set in canonical form: one observational regime first, then one regime per intervention.
 
-    Rows of regimes with the same targets are joined. Blocks of rows are read-only and may be memory maps;
+    Rows of regimes with the same targets, and the same label if they have one, are joined. Blocks of rows are read-only and may be memory maps;
     they are copied only if that cannot be avoided.
 
     Parameters
@@ -42,6 +42,8 @@ class InterventionalData(FormatMethods):
         Each equals its name, ``"categorical"`` or ``"continuous"``.
     is_categorical, is_continuous : ndarray of bool, shape (n_variables,)
         Which variables are of these kinds.
+    is_context : ndarray of bool, shape (n_variables,)
+        Which describe the circumstances of a row and are no part of the graph, see `with_context`.
     n_variables, n_rows : int
     n_levels : ndarray of int64, shape (n_variables,)
         Number of levels of each variable; 0 for a continuous one.
@@ -64,6 +66,7 @@ class InterventionalData(FormatMethods):
     kinds: tuple[Kind, ...]
     is_categorical: NDArray[np.bool_]
     is_continuous: NDArray[np.bool_]
+    is_context: NDArray[np.bool_]
     n_variables: int
     n_rows: int
     n_levels: NDArray[np.int64]
@@ -91,6 +94,7 @@ class InterventionalData(FormatMethods):
         self.n_rows = sum(regime.n_rows for regime in self.regimes)
         self.is_categorical = np.array([kind.is_categorical for kind in self.kinds])
         self.is_continuous = np.array([kind.is_continuous for kind in self.kinds])
+        self.is_context = np.array([variable.context for variable in self.variables])
         self.n_levels = np.array([variable.n_levels for variable in self.variables], dtype=np.int64)
         self._positions = {name: position for position, name in enumerate(self.names)}
         in_codes = np.array([kind.block == "codes" for kind in self.kinds])
@@ -109,7 +113,8 @@ class InterventionalData(FormatMethods):
     @property
     def partial(self) -> bool:
         """Whether some variable is never a target of an intervention."""
-        return len({target for regime in self.regimes for target in regime.targets}) < self.n_variables
+        targets = {target for regime in self.regimes for target in regime.targets}
+        return len(targets) < int((~self.is_context).sum())
 
     def position(self, name: str) -> int:
         """Return the column position of a variable.
@@ -164,7 +169,7 @@ class InterventionalData(FormatMethods):
         >>> data.regime_label(data.observational)
         'observational'
         """
-        return regime_label(self.variables, regime.targets)
+        return regime_label(self.variables, regime.targets, regime.label)
 
     def __repr__(self) -> str:
         count = len(self.interventional)
@@ -178,13 +183,13 @@ class InterventionalData(FormatMethods):
         """Compare by content: variables, target sets and rows; the order of the regimes does not matter."""
         if not isinstance(other, InterventionalData):
             return NotImplemented
-        theirs = {regime.targets: regime for regime in other.regimes}
+        theirs = {regime.condition: regime for regime in other.regimes}
         if self.variables != other.variables or len(theirs) != len(self.regimes):
             return False
         return all(
-            regime.targets in theirs
-            and np.array_equal(regime.codes, theirs[regime.targets].codes)
-            and np.array_equal(regime.reals, theirs[regime.targets].reals)
+            regime.condition in theirs
+            and np.array_equal(regime.codes, theirs[regime.condition].codes)
+            and np.array_equal(regime.reals, theirs[regime.condition].reals)
             for regime in self.regimes
         )
 
@@ -243,8 +248,8 @@ class InterventionalData(FormatMethods):
         codes = [int(self.slots[position]) for position in chosen if self.kinds[position].block == "codes"]
         reals = [int(self.slots[position]) for position in chosen if self.kinds[position].block == "reals"]
         regimes = [
-            Regime(
-                tuple(moved[position] for position in regime.targets),
+            Regime.of(
+                regime.condition._replace(targets=tuple(moved[position] for position in regime.targets)),
                 _take_columns(regime.codes, codes),
                 _take_columns(regime.reals, reals),
             )
@@ -252,13 +257,93 @@ class InterventionalData(FormatMethods):
         ]
         return self._from_checked([self.variables[position] for position in chosen], regimes)
 
+    def with_context(self, names: Iterable[str]) -> InterventionalData:
+        """Return the same rows with these columns as context, besides those that are context already.
+
+        Context, such as a batch or a donor, may influence every variable, is influenced by none, and is no part of the
+        graph.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> data = InterventionalData.from_environments([np.array([[1, 2, 3], [4, 5, 6]])], [None])
+        >>> data.with_context(["X3"]).is_context.tolist()
+        [False, False, True]
+        """
+        if isinstance(names, str):
+            raise DataError(f"context is the text {names!r}: pass a list of columns, for example [{names!r}]")
+        chosen = {self.position(str(name)) for name in names}
+        variables = [
+            Variable(it.name, it.kind, it.levels, context=it.context or position in chosen)
+            for position, it in enumerate(self.variables)
+        ]
+        return self._from_checked(variables, self.regimes) if chosen else self
+
+    def without_context(self) -> InterventionalData:
+        """Return the same rows without the columns that are context.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> data = InterventionalData.from_environments([np.array([[1, 2, 3], [4, 5, 6]])], [None])
+        >>> data.with_context(["X3"]).without_context().names
+        ('X1', 'X2')
+        """
+        if not self.is_context.any():
+            return self
+        return self.select([variable.name for variable in self.variables if not variable.context])
+
+    def claiming(self, claims: Mapping[str, str]) -> InterventionalData:
+        """Return the same data, where the interventions of some regimes are said to be "perfect" or "soft".
+
+        Parameters
+        ----------
+        claims : mapping from the label of a regime, or the names of its targets joined by "+", to a claim
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> x = np.array([[0, 1], [1, 0]])
+        >>> data = InterventionalData.from_environments([x, x], [None, "X1"])
+        >>> data.claiming({"X1": "soft"}).interventional[0].claim
+        'soft'
+        """
+        named = {self.regime_name(regime): regime for regime in self.interventional}
+        for name, claim in claims.items():
+            if name not in named:
+                close = difflib.get_close_matches(str(name), named, n=3) or list(named)[:5]
+                raise DataError(f"interventions names the regime {name!r}, which is not there: there is {close}")
+            if claim not in CLAIMS:
+                raise DataError(f"the intervention {name!r} cannot be {claim!r}: choose from {', '.join(CLAIMS)}")
+        regimes = [
+            Regime.of(it.condition._replace(label=name, claim=claims[name]), it.codes, it.reals)
+            if (name := self.regime_name(it)) in claims
+            else it
+            for it in self.interventional
+        ]
+        return self._from_checked(self.variables, [self.observational, *regimes])
+
+    def regime_name(self, regime: Regime) -> str:
+        """Name a regime by its label, or by its targets.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> x = np.array([[0, 1, 0], [1, 0, 0]])
+        >>> data = InterventionalData.from_environments([x, x], [None, ["X1", "X2"]])
+        >>> data.regime_name(data.interventional[0])
+        'X1+X2'
+        """
+        return regime.label or "+".join(self.names[position] for position in regime.targets)
+
     def keep_regimes(self, targets: Iterable[TargetSet]) -> InterventionalData:
         """Return the observational rows and only these intervention regimes.
 
         Parameters
         ----------
         targets : iterable
-            Each entry is one regime: a name, a position, or a collection of them for several targets at once.
+            Each entry is one regime: its label, a name, a position, or a collection of them for several targets at
+            once, which stands for all regimes of these targets.
 
         Examples
         --------
@@ -268,8 +353,10 @@ class InterventionalData(FormatMethods):
         >>> [data.regime_label(regime) for regime in data.keep_regimes(["X2"]).regimes]
         ['observational', 'do(X2)']
         """
-        wanted = self._known_target_sets(targets) | {()}
-        return self._from_checked(self.variables, [regime for regime in self.regimes if regime.targets in wanted])
+        wanted = self._chosen(targets)
+        return self._from_checked(
+            self.variables, [regime for regime in self.regimes if regime.is_observational or regime in wanted]
+        )
 
     def without_regimes(self, targets: Iterable[TargetSet]) -> InterventionalData:
         """Return everything but these intervention regimes; the arguments are those of `keep_regimes`.
@@ -282,23 +369,28 @@ class InterventionalData(FormatMethods):
         >>> [data.regime_label(regime) for regime in data.without_regimes(["X2"]).regimes]
         ['observational', 'do(X1)']
         """
-        unwanted = self._known_target_sets(targets) - {()}
-        return self._from_checked(self.variables, [regime for regime in self.regimes if regime.targets not in unwanted])
+        unwanted = self._chosen(targets)
+        return self._from_checked(self.variables, [regime for regime in self.regimes if regime not in unwanted])
 
-    def _known_target_sets(self, targets: Iterable[TargetSet]) -> set[tuple[int, ...]]:
+    def _chosen(self, targets: Iterable[TargetSet]) -> list[Regime]:
+        """Intervention regimes by their labels or targets."""
         if isinstance(targets, str):
             raise DataError(f"pass a list of regimes, not the single text {targets!r}: for example [{targets!r}]")
-        known = {regime.targets for regime in self.regimes}
-        found = set()
+        found: list[Regime] = []
         for entry in targets:
+            labelled = [regime for regime in self.interventional if regime.label == entry]
+            if labelled:
+                found += labelled
+                continue
             members = [entry] if isinstance(entry, str | int | np.integer) else list(entry)
             target_set = tuple(sorted({self._resolve(member) for member in members}))
-            if target_set not in known:
+            alike = [regime for regime in self.interventional if regime.targets == target_set and not regime.unknown]
+            if not alike and target_set:
                 raise DataError(
                     f"there is no regime {regime_label(self.variables, target_set)}: "
-                    f"there are {len(known)}, see describe()"
+                    f"there are {len(self.regimes)}, see describe()"
                 )
-            found.add(target_set)
+            found += alike
         return found
 
     def _resolve(self, variable: str | int) -> int:

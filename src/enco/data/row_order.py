@@ -39,7 +39,7 @@ def in_canonical_order(data: InterventionalData) -> InterventionalData:
         key = np.ascontiguousarray(np.concatenate(keys, axis=1))
         order = np.argsort(key.view(f"V{key.shape[1]}")[:, 0], kind="stable")
         order = order[np.random.default_rng(0).permutation(len(order))]
-        return Regime(regime.targets, regime.codes[order], regime.reals[order])
+        return regime.taking(order)
 
     return InterventionalData._from_checked(data.variables, [ordered(regime) for regime in data.regimes])
 

@@ -7,19 +7,36 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from enco.errors import DataError
 
-__all__ = ["MAX_LEVELS", "AnyKind", "Codes", "Kind", "Level", "Regime", "Variable", "code_dtype", "regime_label"]
+__all__ = [
+    "CLAIMS",
+    "MAX_LEVELS",
+    "AnyKind",
+    "Claim",
+    "Codes",
+    "Condition",
+    "Kind",
+    "Level",
+    "Regime",
+    "Variable",
+    "code_dtype",
+    "regime_label",
+]
 
 Level: TypeAlias = bool | int | str
 Codes: TypeAlias = NDArray[np.uint8] | NDArray[np.uint16]
+Claim: TypeAlias = Literal["auto", "perfect", "soft"]
+"""What an intervention is said to have done to its targets; "auto" leaves it to the data."""
+
+CLAIMS: tuple[str, ...] = get_args(Claim)
 
 MAX_LEVELS = 65_535
 """The largest number of levels of one categorical variable; codes are at most two bytes."""
@@ -74,6 +91,9 @@ class Variable:
         Whether the values are level indices or real numbers.
     levels : tuple of bool, int or str, optional
         The distinct values of a categorical variable, all of one type; None exactly for a continuous one.
+    context : bool
+        Whether it describes the circumstances of a row, such as a batch: it may influence every variable and is
+        influenced by none, and no graph shows it.
 
     Examples
     --------
@@ -87,8 +107,11 @@ class Variable:
     name: str
     kind: Kind
     levels: tuple[Level, ...] | None = None
+    context: bool = field(default=False, repr=False)
 
-    def __init__(self, name: str, kind: AnyKind, levels: tuple[Level, ...] | None = None) -> None:
+    def __init__(
+        self, name: str, kind: AnyKind, levels: tuple[Level, ...] | None = None, *, context: bool = False
+    ) -> None:
         _check_name(name)
         if kind not in tuple(Kind):
             raise DataError(f"variable {name!r} has the kind {kind!r}: use 'categorical' or 'continuous'")
@@ -100,6 +123,7 @@ class Variable:
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "kind", known)
         object.__setattr__(self, "levels", _checked_levels(name, levels) if levels is not None else None)
+        object.__setattr__(self, "context", bool(context))
 
     @property
     def is_categorical(self) -> bool:
@@ -117,6 +141,38 @@ class Variable:
         return 0 if self.levels is None else len(self.levels)
 
 
+class Condition(NamedTuple):
+    """What is said of the rows of a regime; rows of equal conditions are one regime.
+
+    Attributes
+    ----------
+    targets : tuple of int
+        Sorted positions of the variables that were intervened on; empty if none were, or nobody knows which.
+    label : str or None
+        What the data call it, where that is not the names of its targets: a reagent, a guide. Two reagents that
+        intervene on the same variable are two regimes.
+    unknown : bool
+        Whether it is an intervention whose targets are not known.
+    claim : {"auto", "perfect", "soft"} or None
+        What the intervention is said to have done to its targets; None if that is the same for all of them.
+
+    Examples
+    --------
+    >>> Condition().is_observational, Condition((), "drug X", unknown=True).is_observational
+    (True, False)
+    """
+
+    targets: tuple[int, ...] = ()
+    label: str | None = None
+    unknown: bool = False
+    claim: str | None = None
+
+    @property
+    def is_observational(self) -> bool:
+        """Whether nothing was intervened on."""
+        return not self.targets and not self.unknown
+
+
 @dataclass(frozen=True, eq=False)
 class Regime:
     """The rows collected under one experimental condition.
@@ -132,18 +188,29 @@ class Regime:
         Index into the levels, for each categorical variable in the order of the variables.
     reals : ndarray of float32, shape (rows, number of continuous variables)
         Values of the continuous variables in the order of the variables.
+    label, unknown, claim
+        See `Condition`.
 
     Examples
     --------
     >>> import numpy as np
     >>> codes = np.array([[0, 1], [1, 1], [0, 0]], dtype=np.uint8)
-    >>> Regime(targets=(1,), codes=codes, reals=np.zeros((3, 0), dtype=np.float32)).n_rows
-    3
+    >>> regime = Regime(targets=(1,), codes=codes, reals=np.zeros((3, 0), dtype=np.float32))
+    >>> regime.n_rows, regime.free(np.arange(2)).tolist()
+    (3, [True, False])
     """
 
     targets: tuple[int, ...]
     codes: Codes
     reals: NDArray[np.float32]
+    label: str | None = None
+    unknown: bool = False
+    claim: str | None = None
+
+    @classmethod
+    def of(cls, condition: Condition, codes: Codes, reals: NDArray[np.float32]) -> Regime:
+        """Put a condition and its rows together."""
+        return cls(condition.targets, codes, reals, condition.label, condition.unknown, condition.claim)
 
     def __post_init__(self) -> None:
         targets = tuple(sorted(int(position) for position in self.targets))
@@ -156,6 +223,12 @@ class Regime:
                 f"a regime has {len(codes)} rows of codes but {len(reals)} rows of reals: pass as many of "
                 "each, with zero columns for a kind that does not occur"
             )
+        if self.label is not None:
+            _check_text(self.label, f"the label {self.label!r} of a regime")
+        if self.unknown and (targets or not self.label):
+            raise DataError("a regime whose targets are unknown needs a label and has no targets")
+        if self.claim is not None and self.claim not in CLAIMS:
+            raise DataError(f"an intervention cannot be {self.claim!r}: choose from {', '.join(CLAIMS)}")
         object.__setattr__(self, "targets", targets)
         object.__setattr__(self, "codes", codes)
         object.__setattr__(self, "reals", reals)
@@ -164,6 +237,42 @@ class Regime:
     def n_rows(self) -> int:
         """Number of rows."""
         return len(self.codes)
+
+    @property
+    def condition(self) -> Condition:
+        """What is said of the rows."""
+        return Condition(self.targets, self.label, self.unknown, self.claim)
+
+    @property
+    def is_observational(self) -> bool:
+        """Whether nothing was intervened on."""
+        return self.condition.is_observational
+
+    def free(self, variables: Any) -> Any:
+        """Whether the regime leaves each of some variables to its usual mechanism, as far as its targets say."""
+        return ~np.isin(variables, self.targets)
+
+    def mechanism(self, variable: int, otherwise: str = "auto") -> str:
+        """Say what a variable follows here: "usual", or what an intervention is said to have done to it.
+
+        Parameters
+        ----------
+        variable : int
+        otherwise : str
+            What is said of interventions of which nothing is said here.
+
+        Examples
+        --------
+        >>> rows = np.zeros((1, 2), np.float32)
+        >>> regime = Regime((1,), np.zeros((1, 0), np.uint8), rows, claim="soft")
+        >>> regime.mechanism(0), regime.mechanism(1)
+        ('usual', 'soft')
+        """
+        return "usual" if self.free(variable) else self.claim or otherwise
+
+    def taking(self, rows: Any) -> Regime:
+        """Return the same regime with some of its rows."""
+        return Regime.of(self.condition, self.codes[rows], self.reals[rows])
 
 
 def code_dtype(most_levels: int) -> type[np.uint8] | type[np.uint16]:
@@ -177,15 +286,17 @@ def code_dtype(most_levels: int) -> type[np.uint8] | type[np.uint16]:
     return np.uint8 if most_levels <= 256 else np.uint16
 
 
-def regime_label(variables: Sequence[Variable], targets: Sequence[int]) -> str:
-    """Name a regime in messages: ``observational`` or ``do(A, B)``.
+def regime_label(variables: Sequence[Variable], targets: Sequence[int], label: str | None = None) -> str:
+    """Name a regime in messages: ``observational``, ``do(A, B)``, or as its label says.
 
     Examples
     --------
     >>> pair = (Variable("A", "continuous"), Variable("B", "continuous"))
-    >>> regime_label(pair, (1,)), regime_label(pair, ())
-    ('do(B)', 'observational')
+    >>> regime_label(pair, (1,)), regime_label(pair, ()), regime_label(pair, (), "drug X")
+    ('do(B)', 'observational', 'drug X')
     """
+    if label is not None:
+        return label
     if not targets:
         return "observational"
     return f"do({', '.join(variables[position].name for position in targets)})"

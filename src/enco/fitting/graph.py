@@ -59,7 +59,7 @@ class GraphFitting:
         cause, effect = parameters.candidates.cause, parameters.candidates.effect
         telling = np.zeros(len(cause), np.int64)  # rows that tell which of the two comes first
         for regime in regimes:
-            telling[np.isin(cause, regime.targets) != np.isin(effect, regime.targets)] += regime.n_rows
+            telling[regime.free(cause) != regime.free(effect)] += regime.n_rows
         # Pairs that no regime tells apart learn their orientation from other interventions (Appendix C.4); one of
         # (i, j) and (j, i) stands for both.
         reverse = parameters.candidates.reverse
@@ -74,7 +74,7 @@ class GraphFitting:
         """
         cause = self.parameters.candidates.cause
         for regime in self._one_pass():
-            delta = self._effects(regime, self.settings.orientation_batch, wanted=np.isin(cause, regime.targets))
+            delta = self._effects(regime, self.settings.orientation_batch, wanted=~regime.free(cause))
             gradient = self._gamma_gradient(delta) if existence else None
             self._move_theta(regime, delta)
             if gradient is not None:
@@ -106,7 +106,7 @@ class GraphFitting:
         pairs = self.parameters.candidates
         gain = np.zeros(pairs.n_pairs)
         for regime in self.regimes:
-            wanted = np.isin(pairs.cause, regime.targets)
+            wanted = ~regime.free(pairs.cause)
             for _ in range(repeats):
                 delta = self._effects(regime, MOST_EVIDENCE_ROWS, wanted=wanted)
                 gain -= np.nan_to_num(delta) * self.parameters.existence() * regime.n_rows / repeats
@@ -178,7 +178,7 @@ class GraphFitting:
         """Eq. 4: theta[i, j] follows interventions on X_i; pairs far from all interventions follow all, slowly."""
         gradient = theta_gradient(self.parameters, delta)
         pairs = self.parameters.candidates
-        adjacent = np.flatnonzero(np.isin(pairs.cause, regime.targets) & ~np.isnan(delta) & ~self._oriented)
+        adjacent = np.flatnonzero(~regime.free(pairs.cause) & ~np.isnan(delta) & ~self._oriented)
         self.parameters.move_theta(adjacent, gradient[adjacent], self.settings.theta_rate)
 
         # Eq. 28: both directions, in steps that score both.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from enco.data import InterventionalData
 from enco.data.checks import check_names
-from enco.data.variables import AnyKind, Codes, Kind, Level, Regime, Variable, code_dtype
+from enco.data.variables import AnyKind, Codes, Condition, Kind, Level, Regime, Variable, code_dtype
 from enco.errors import DataError
 from enco.io._encode import Cells, Locate, MissingCellsError, encode_column
 
@@ -22,9 +22,10 @@ def build(
     columns: Iterable[Cells],
     *,
     regime_of_row: NDArray[np.intp],
-    target_sets: Sequence[tuple[int, ...]],
+    conditions: Sequence[Condition],
     kinds: Mapping[str, AnyKind] | None = None,
     levels: Mapping[str, Sequence[Level]] | None = None,
+    context: Iterable[str] = (),
     locate: Locate = "row {}, counting from 0".format,
 ) -> InterventionalData:
     """Encode columns one at a time and group the rows by regime, keeping their order within each.
@@ -35,16 +36,18 @@ def build(
     columns : iterable of arrays, shape (rows,)
         In the order of `names`; read one after the other, so that a generator never holds two.
     regime_of_row : ndarray of int, shape (rows,)
-        Index into `target_sets`.
-    target_sets : sequence of tuple of int
+        Index into `conditions`.
+    conditions : sequence of Condition
     kinds, levels : mapping from name, optional
+    context : collection of str
+        Columns that describe the circumstances of a row.
     locate : callable
         Words a row number for messages.
 
     Examples
     --------
     >>> columns = [np.array([0, 1]), np.array([0.5, 1.5])]
-    >>> build(["A", "B"], columns, regime_of_row=np.zeros(2, np.intp), target_sets=[()])
+    >>> build(["A", "B"], columns, regime_of_row=np.zeros(2, np.intp), conditions=[Condition()])
     InterventionalData(2 variables, 2 rows: 2 observational, 0 intervention regimes)
     """
     check_names(names)
@@ -70,12 +73,12 @@ def build(
     order = np.argsort(regime_of_row, kind="stable")
     codes = _block([v for v, u in zip(encoded, variables, strict=True) if u.kind.block == "codes"], order, dtype)
     reals = _block([v for v, u in zip(encoded, variables, strict=True) if u.kind.block == "reals"], order, np.float32)
-    ends = np.cumsum(np.bincount(regime_of_row, minlength=len(target_sets)))
+    ends = np.cumsum(np.bincount(regime_of_row, minlength=len(conditions)))
     regimes = [
-        Regime(targets, codes[start:end], reals[start:end])
-        for targets, start, end in zip(target_sets, [0, *ends[:-1]], ends, strict=True)
+        Regime.of(condition, codes[start:end], reals[start:end])
+        for condition, start, end in zip(conditions, [0, *ends[:-1]], ends, strict=True)
     ]
-    return InterventionalData._from_checked(variables, regimes)
+    return InterventionalData._from_checked(variables, regimes).with_context(context)
 
 
 def check_overrides(

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from enco.data.meanings import Meaning, Meanings
 from enco.data.variables import AnyKind, Kind, Level, Variable
 from enco.errors import DataError, FileFormatError
 
@@ -20,15 +21,19 @@ DEFAULT_SEPARATOR = "+"
 class Notation:
     """How a table writes targets: the column, the labels of observational rows, the separator between names.
 
-    `control` None stands for the default labels: an empty cell or ``control``.
+    `control` None stands for the default labels: an empty cell or ``control``. `meanings` says what labels mean that
+    are not names of variables.
     """
 
     target: str | None = DEFAULT_TARGET
     control: tuple[str, ...] | None = None
     separator: str = DEFAULT_SEPARATOR
+    meanings: Meanings | None = None
 
     @classmethod
-    def of(cls, target: str | None, control: str | Iterable[str] | None, separator: str) -> Notation:
+    def of(
+        cls, target: str | None, control: str | Iterable[str] | None, separator: str, targets: Any = None
+    ) -> Notation:
         """Build from what a caller passes, where one label may stand alone.
 
         Examples
@@ -39,7 +44,7 @@ class Notation:
         labels = (control,) if isinstance(control, str) else None if control is None else tuple(map(str, control))
         if not separator or separator.isspace():
             raise DataError(f"the separator {separator!r} is empty: use a character such as '+' or '|'")
-        return cls(target, labels, separator)
+        return cls(target, labels, separator, Meanings.of(targets))
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,11 @@ class Record:
             "separator": self.notation.separator,
             "variables": variables_to_json(self.variables),
         }
+        if self.notation.meanings is not None:
+            record["labels"] = {
+                label: {"targets": meaning.targets, "unknown": meaning.unknown, "interventions": meaning.claim}
+                for label, meaning in self.notation.meanings.known.items()
+            }
         return json.dumps(record, ensure_ascii=False)
 
     @classmethod
@@ -78,8 +88,15 @@ class Record:
             if raw["version"] != 1:
                 raise ValueError(f"its version is {raw['version']!r}, not 1")
             control = raw["control"]
+            meanings = {
+                label: Meaning(tuple(entry["targets"]), bool(entry["unknown"]), entry["interventions"])
+                for label, entry in raw.get("labels", {}).items()
+            }
             notation = Notation(
-                raw["target"], None if control is None else tuple(map(str, control)), str(raw["separator"])
+                raw["target"],
+                None if control is None else tuple(map(str, control)),
+                str(raw["separator"]),
+                Meanings(meanings) if meanings else None,
             )
             if type(raw["rows"]) is not int:
                 raise ValueError(f"'rows' is {raw['rows']!r}")
@@ -96,7 +113,12 @@ class Record:
             target=self.notation.target if asked.target in (DEFAULT_TARGET, None) else asked.target,
             control=self.notation.control if asked.control is None else asked.control,
             separator=self.notation.separator if asked.separator == DEFAULT_SEPARATOR else asked.separator,
+            meanings=self.notation.meanings if asked.meanings is None else asked.meanings,
         )
+
+    def context(self) -> list[str]:
+        """Return the columns that are context."""
+        return [variable.name for variable in self.variables if variable.context]
 
     def kinds_and_levels(
         self, asked: Mapping[str, AnyKind] | None
@@ -110,12 +132,21 @@ class Record:
 
 def variables_to_json(variables: Sequence[Variable]) -> list[dict[str, Any]]:
     """Return plain lists and dictionaries; JSON keeps bool, int and str levels apart."""
-    return [{"name": variable.name, "kind": variable.kind, "levels": variable.levels} for variable in variables]
+    return [
+        {"name": variable.name, "kind": variable.kind, "levels": variable.levels}
+        | ({"context": True} if variable.context else {})
+        for variable in variables
+    ]
 
 
 def variables_from_json(raw: Any) -> tuple[Variable, ...]:
     """Invert `variables_to_json`."""
     return tuple(
-        Variable(entry["name"], entry["kind"], None if entry["levels"] is None else tuple(entry["levels"]))
+        Variable(
+            entry["name"],
+            entry["kind"],
+            None if entry["levels"] is None else tuple(entry["levels"]),
+            context=bool(entry.get("context", False)),
+        )
         for entry in raw
     )

@@ -9,10 +9,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from enco.data import InterventionalData
+from enco.data.meanings import Meaning, Meanings
+from enco.data.variables import Condition, Regime
 from enco.errors import DataError
 from enco.io._record import Notation
 
-__all__ = ["check_notation", "parse_targets", "resolve_targets", "target_labels"]
+__all__ = ["check_notation", "meanings_of", "notation_of", "parse_targets", "relabelled", "resolve_targets", "target_labels"]
 
 _DEFAULT_CONTROL = ("", "control")
 _SHOWN_NAMES = 5
@@ -20,7 +23,7 @@ _SHOWN_NAMES = 5
 
 def parse_targets(
     cells: NDArray[Any], names: Sequence[str], notation: Notation
-) -> tuple[NDArray[np.intp], list[tuple[int, ...]]]:
+) -> tuple[NDArray[np.intp], list[Condition]]:
     """Turn target cells into regimes.
 
     Parameters
@@ -34,33 +37,42 @@ def parse_targets(
     Returns
     -------
     regime_of_row : ndarray of int, shape (rows,)
-        Index into the target sets.
-    target_sets : list of tuple of int
-        Positions in `names`.
+        Index into the conditions.
+    conditions : list of Condition
+        Targets are positions in `names`.
 
     Examples
     --------
     >>> cells = np.array(["control", "B+A", None, "A + B"], dtype=object)
-    >>> rows, sets = parse_targets(cells, ["A", "B"], Notation())
-    >>> rows.tolist(), sets
+    >>> rows, conditions = parse_targets(cells, ["A", "B"], Notation())
+    >>> rows.tolist(), [condition.targets for condition in conditions]
     ([0, 1, 0, 1], [(), (0, 1)])
     """
     check_notation(names, notation)
     positions = {name: position for position, name in enumerate(names)}
     which, distinct = _distinct(cells, notation)
-    sets: dict[tuple[int, ...], int] = {}
+    conditions: dict[Condition, int] = {}
     regime_of_cell = np.empty(len(distinct), dtype=np.intp)
     unknown: dict[str, int] = {}
+    labels = []
     for index, cell in enumerate(distinct):
-        found, strange = _parse_cell(_text(cell), positions, notation)
+        text = _text(cell)
+        mapped, label = _mapped(text, positions, notation)
+        labels.append(label)
+        if mapped is not None:
+            regime_of_cell[index] = conditions.setdefault(mapped, len(conditions))
+            continue
+        found, strange = _parse_cell(text, positions, notation)
         for name in strange:
             unknown.setdefault(name, index)
-        regime_of_cell[index] = sets.setdefault(found, len(sets))
+        regime_of_cell[index] = conditions.setdefault(Condition(found), len(conditions))
+    if notation.meanings is not None:
+        notation.meanings.check_used(labels)
     if unknown:
         name, index = next(iter(unknown.items()))
         row = int(np.flatnonzero(which == index)[0])
         raise DataError(_unknown_message(name, row, list(unknown), notation))
-    return regime_of_cell[which], list(sets)
+    return regime_of_cell[which], list(conditions)
 
 
 def check_notation(names: Sequence[str], notation: Notation) -> None:
@@ -93,17 +105,40 @@ def check_notation(names: Sequence[str], notation: Notation) -> None:
         )
 
 
-def target_labels(target_sets: Sequence[Sequence[int]], names: Sequence[str], notation: Notation) -> list[str]:
-    """Write each target set as a cell.
+def target_labels(conditions: Sequence[Condition], names: Sequence[str], notation: Notation) -> list[str]:
+    """Write what each regime intervenes on as a cell: its label, or the names of its targets.
 
     Examples
     --------
-    >>> target_labels([(), (0, 1)], ["A", "B"], Notation(control=("NT",)))
-    ['NT', 'A+B']
+    >>> target_labels([Condition(), Condition((0, 1)), Condition((0,), "drug")], ["A", "B"], Notation(control=("NT",)))
+    ['NT', 'A+B', 'drug']
     """
     check_notation(names, notation)
     control = notation.control[0] if notation.control else _DEFAULT_CONTROL[-1]
-    return [notation.separator.join(names[position] for position in found) or control for found in target_sets]
+    cells = [
+        it.label if it.label is not None else notation.separator.join(names[j] for j in it.targets) or control
+        for it in conditions
+    ]
+    for cell in cells:
+        if cells.count(cell) > 1:
+            raise DataError(f"the label {cell!r} also names a regime by its targets: give it another label")
+    return cells
+
+
+def meanings_of(conditions: Sequence[Condition], names: Sequence[str]) -> Meanings | None:
+    """Say what the labels of regimes mean; None if none has a label.
+
+    Examples
+    --------
+    >>> meanings_of([Condition((0,), "drug")], ["A", "B"]).known["drug"].targets
+    ('A',)
+    """
+    known = {
+        it.label: Meaning(tuple(names[j] for j in it.targets), it.unknown, it.claim)
+        for it in conditions
+        if it.label is not None
+    }
+    return Meanings(known) if known else None
 
 
 def resolve_targets(entry: Any, positions: Mapping[str, int], where: str) -> tuple[int, ...]:
@@ -145,6 +180,44 @@ def _distinct(cells: NDArray[Any], notation: Notation) -> tuple[NDArray[np.intp]
             f"column {notation.target!r}, row {row}, counting from 0: a target cell is of type "
             f"{type(cells[row]).__name__}: write names as text, with {notation.separator!r} between several"
         ) from None
+
+
+def notation_of(data: InterventionalData, target: str, control: str, separator: str) -> Notation:
+    """Return how a table of some data writes targets."""
+    meanings = meanings_of([regime.condition for regime in data.regimes], data.names)
+    return Notation(target, (control,), separator, meanings)
+
+
+def relabelled(data: InterventionalData, meanings: Meanings) -> InterventionalData:
+    """Return data of a format without a column of labels, with what a mapping says of its regimes.
+
+    The label of a regime is the one that it has, or the names of its targets joined by "+".
+
+    Examples
+    --------
+    >>> x = np.array([[0, 1], [1, 0]])
+    >>> data = InterventionalData.from_environments([x, x], [None, "X1"])
+    >>> relabelled(data, Meanings.of("unknown")).interventional[0].condition
+    Condition(targets=(), label='X1', unknown=True, claim=None)
+    """
+    positions = {name: position for position, name in enumerate(data.names)}
+    names = [data.regime_name(regime) for regime in data.interventional]
+    meanings.check_used(names)
+    regimes = [data.observational]
+    for name, regime in zip(names, data.interventional, strict=True):
+        condition = meanings.condition(name, positions)
+        regimes.append(regime if condition is None else Regime.of(condition, regime.codes, regime.reals))
+    return InterventionalData._from_checked(data.variables, regimes)
+
+
+def _mapped(text: str, positions: Mapping[str, int], notation: Notation) -> tuple[Condition | None, str]:
+    """Return what a mapping says of a cell, if anything, and the cell as a label."""
+    control, stripped = _control(notation), text.strip()
+    known = () if notation.meanings is None else notation.meanings.known
+    label = text if text in known else stripped
+    if notation.meanings is None or (label not in known and (text in control or stripped in control)):
+        return None, label
+    return notation.meanings.condition(label, positions), label
 
 
 def _parse_cell(text: str, positions: Mapping[str, int], notation: Notation) -> tuple[tuple[int, ...], list[str]]:

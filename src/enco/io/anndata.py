@@ -23,7 +23,7 @@ from scipy import sparse
 
 from enco.data import InterventionalData
 from enco.data.checks import check_names
-from enco.data.variables import AnyKind, Variable
+from enco.data.variables import AnyKind, Condition, Variable
 from enco.errors import DataError, FileFormatError
 from enco.io._archive import LARGEST_RATIO
 from enco.io._atomic import atomic_file
@@ -32,7 +32,7 @@ from enco.io._disk import check_disk
 from enco.io._encode import Cells, as_categorical
 from enco.io._paths import existing_file, naming_file
 from enco.io._record import DEFAULT_SEPARATOR, DEFAULT_TARGET, Notation, Record
-from enco.io._targets import parse_targets, target_labels
+from enco.io._targets import notation_of, parse_targets, target_labels
 from enco.io.formats import missing_package
 from enco.system.process_memory import shortage
 
@@ -50,6 +50,7 @@ def data_from_anndata(
     *,
     control: str | Iterable[str] | None = None,
     separator: str = DEFAULT_SEPARATOR,
+    targets: Any = None,
     layer: str | None = None,
     kinds: Mapping[str, AnyKind] | None = None,
 ) -> InterventionalData:
@@ -66,7 +67,7 @@ def data_from_anndata(
     """
     if getattr(adata, "isbacked", False):
         adata = adata.to_memory()
-    notation = Notation.of(target, control, separator)
+    notation = Notation.of(target, control, separator, targets)
     record = None
     if layer is None and _KEY in adata.uns:
         record = Record.from_json(str(adata.uns[_KEY]), f"uns[{_KEY!r}]")
@@ -81,17 +82,18 @@ def data_from_anndata(
             "pass its name as target=, or target=None if all rows are observational"
         )
     regime_of_row: NDArray[np.intp] = np.zeros(adata.n_obs, dtype=np.intp)
-    sets: list[tuple[int, ...]] = [()]
+    conditions = [Condition()]
     if notation.target is not None:
         cells = np.asarray(adata.obs[notation.target], dtype=object)
-        regime_of_row, sets = parse_targets(cells, names, notation)
+        regime_of_row, conditions = parse_targets(cells, names, notation)
     declared = {variable.name: variable.kind for variable in record.variables} if record else {}
     return build(
         names,
         _columns(_matrix(adata, layer), record.variables if record else None),
         regime_of_row=regime_of_row,
-        target_sets=sets,
+        conditions=conditions,
         kinds=declared | dict(kinds or {}),
+        context=record.context() if record else (),
     )
 
 
@@ -111,8 +113,8 @@ def anndata_from_data(
     [[0.0, 0.0], [1.0, 0.0]]
     """
     anndata = _anndata("writing AnnData objects")
-    notation = Notation(target, (control,), separator)
-    labels = target_labels([regime.targets for regime in data.regimes], data.names, notation)
+    notation = notation_of(data, target, control, separator)
+    labels = target_labels([regime.condition for regime in data.regimes], data.names, notation)
     rows = [regime.n_rows for regime in data.regimes]
     matrix = np.empty((data.n_rows, data.n_variables), dtype=np.float32)
     matrix[:, data.is_categorical] = np.concatenate([regime.codes for regime in data.regimes])
@@ -133,6 +135,7 @@ def read_h5ad(
     *,
     control: str | Iterable[str] | None = None,
     separator: str = DEFAULT_SEPARATOR,
+    targets: Any = None,
     layer: str | None = None,
     kinds: Mapping[str, AnyKind] | None = None,
 ) -> InterventionalData:
@@ -158,7 +161,9 @@ def read_h5ad(
         reason = " ".join(str(error).split())[:200]
         raise FileFormatError(f"{source}: this is not a readable h5ad file ({reason})") from error
     with naming_file(source):
-        return data_from_anndata(adata, target, control=control, separator=separator, layer=layer, kinds=kinds)
+        return data_from_anndata(
+            adata, target, control=control, separator=separator, targets=targets, layer=layer, kinds=kinds
+        )
 
 
 def write_h5ad(

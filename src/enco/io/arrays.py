@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from enco.data import InterventionalData
 from enco.data.checks import check_names
-from enco.data.variables import AnyKind, Level
+from enco.data.meanings import UNKNOWN
+from enco.data.variables import AnyKind, Condition, Level
 from enco.errors import DataError
 from enco.io._build import build, default_names
 from enco.io._encode import Cells
@@ -35,6 +36,8 @@ def data_from_environments(
     targets: Sequence[Any],
     *,
     names: Sequence[str] | None = None,
+    labels: Sequence[str | None] | None = None,
+    context: Iterable[str] = (),
     kinds: Mapping[str, AnyKind] | None = None,
     levels: Mapping[str, Sequence[Level]] | None = None,
 ) -> InterventionalData:
@@ -54,8 +57,14 @@ def data_from_environments(
         )
     tables = _same_columns([_table(x, names, f"environment {index}") for index, x in enumerate(environments)])
     positions = {name: position for position, name in enumerate(tables[0].names)}
-    found = [resolve_targets(entry, positions, f"environment {index}") for index, entry in enumerate(targets)]
-    sets = list(dict.fromkeys(found))
+    if labels is not None and len(labels) != len(environments):
+        raise DataError(f"there are {len(environments)} environments but {len(labels)} labels: give one entry each")
+    called = labels or [None] * len(environments)
+    found = [
+        _condition(entry, label, positions, f"environment {index}")
+        for index, (entry, label) in enumerate(zip(targets, called, strict=True))
+    ]
+    conditions = list(dict.fromkeys(found))
     sizes = [table.n_rows for table in tables]
     starts = np.cumsum([0, *sizes])
 
@@ -66,10 +75,11 @@ def data_from_environments(
     return build(
         tables[0].names,
         _joined_columns(tables, kinds or {}),
-        regime_of_row=np.repeat([sets.index(targets) for targets in found], sizes),
-        target_sets=sets,
+        regime_of_row=np.repeat([conditions.index(condition) for condition in found], sizes),
+        conditions=conditions,
         kinds=kinds,
         levels=levels,
+        context=context,
         locate=locate,
     )
 
@@ -95,15 +105,22 @@ def data_from_mask(
     packed = np.ascontiguousarray(np.packbits(marks, axis=1))
     _, first, which = np.unique(packed.view(f"V{packed.shape[1]}").ravel(), return_index=True, return_inverse=True)
     rank = np.argsort(np.argsort(first))  # number the sets by first appearance
-    sets = [tuple(np.flatnonzero(marks[row]).tolist()) for row in np.sort(first)]
+    conditions = [Condition(tuple(np.flatnonzero(marks[row]).tolist())) for row in np.sort(first)]
     return build(
         table.names,
         map(table.cells, range(len(table.names))),
         regime_of_row=rank[which],
-        target_sets=sets,
+        conditions=conditions,
         kinds=kinds,
         levels=levels,
     )
+
+
+def _condition(entry: Any, label: str | None, positions: Mapping[str, int], where: str) -> Condition:
+    if isinstance(entry, str) and entry == UNKNOWN and UNKNOWN not in positions:
+        return Condition((), label or where, unknown=True)
+    targets = resolve_targets(entry, positions, where)
+    return Condition(targets, label) if targets else Condition()
 
 
 def _table(x: Any, names: Sequence[str] | None, what: str) -> OpenTable:

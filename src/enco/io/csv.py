@@ -27,6 +27,7 @@ from enco.io._disk import check_disk
 from enco.io._encode import as_categorical
 from enco.io._paths import existing_file, naming_file
 from enco.io._record import DEFAULT_SEPARATOR, DEFAULT_TARGET, Notation, Record
+from enco.io._targets import notation_of
 from enco.io.frames import data_from_frame, frame_from_data
 from enco.system.process_memory import shortage
 
@@ -45,6 +46,8 @@ def read_csv(
     *,
     control: str | Iterable[str] | None = None,
     separator: str = DEFAULT_SEPARATOR,
+    targets: Any = None,
+    context: Iterable[str] = (),
     kinds: Mapping[str, AnyKind] | None = None,
     delimiter: str = ",",
 ) -> InterventionalData:
@@ -53,7 +56,7 @@ def read_csv(
     Parameters
     ----------
     path : path-like
-    target, control, separator, kinds
+    target, control, separator, targets, context, kinds
         As in `InterventionalData.from_frame`. For a file written by `write_csv`, arguments left at their
         defaults take what the file records.
     delimiter : str
@@ -72,7 +75,7 @@ def read_csv(
     ('categorical', 'continuous')
     """
     source = existing_file(path)
-    notation = Notation.of(target, control, separator)
+    notation = Notation.of(target, control, separator, targets)
     with source.open("rb") as file:
         record = _read_record(file, source)
         start = file.tell()
@@ -85,12 +88,15 @@ def read_csv(
             notation = record.notation_for(notation)
             frame = _parse_recorded(file, source, names, record, delimiter)
             kinds, levels = record.kinds_and_levels(kinds)
+            context = [*record.context(), *context]
     with naming_file(source):
         return data_from_frame(
             frame,
             notation.target,
             control=notation.control,
             separator=notation.separator,
+            targets=notation.meanings,
+            context=context,
             kinds=kinds,
             levels=levels,
         )
@@ -124,7 +130,7 @@ def write_csv(
     for variable in data.variables:
         if variable.is_continuous:
             frame[variable.name] = _decimals(frame[variable.name].to_numpy())
-    record = Record(data.variables, Notation(target, (control,), separator), data.n_rows)
+    record = Record(data.variables, notation_of(data, target, control, separator), data.n_rows)
     with atomic_file(path, overwrite=overwrite) as temporary, temporary.open("wb") as file:
         file.write(_RECORD_MARK + b" " + record.to_json().encode() + b"\n")
         frame.to_csv(file, index=False, lineterminator=_line_end(data, target, control), encoding="utf-8")

@@ -6,10 +6,14 @@ import logging
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from enco.data import InterventionalData
+from enco.data.meanings import Meanings
 from enco.data.variables import AnyKind
 from enco.errors import FileFormatError
+from enco.io._paths import naming_file
+from enco.io._targets import relabelled
 from enco.io.formats import find_format, suffixes_in_words
 
 __all__ = ["read_data", "write_data"]
@@ -23,6 +27,8 @@ def read_data(
     *,
     control: str | Iterable[str] | None = None,
     separator: str = "+",
+    targets: Any = None,
+    context: Iterable[str] = (),
     kinds: Mapping[str, AnyKind] | None = None,
     memory_map: bool | None = None,
 ) -> InterventionalData:
@@ -34,6 +40,10 @@ def read_data(
     target, control, separator
         How a table writes targets, see `InterventionalData.from_frame`; an npz file has its own keys for
         that.
+    targets : mapping, "unknown" or None
+        What labels mean, see `InterventionalData.from_frame`.
+    context : collection of str
+        Columns that describe the circumstances of a row, see `InterventionalData.with_context`.
     kinds : mapping from name to kind, optional
         Overrides for single columns.
     memory_map : bool, optional
@@ -51,8 +61,20 @@ def read_data(
     if form is None:
         suffix, suffixes = _suffix(path), suffixes_in_words("reader")
         raise FileFormatError(f"{path}: cannot read data from a {suffix!r} file; use {suffixes}")
-    asked = {"target": target, "control": control, "separator": separator, "kinds": kinds, "memory_map": memory_map}
-    data = form.read(path, **{name: asked[name] for name in form.options})
+    meanings = Meanings.of(targets)
+    asked = {
+        "target": target,
+        "control": control,
+        "separator": separator,
+        "targets": meanings,
+        "kinds": kinds,
+        "memory_map": memory_map,
+    }
+    data = form.read(path, **{name: value for name, value in asked.items() if name in form.options})
+    if meanings is not None and "targets" not in form.options:
+        data = relabelled(data, meanings)
+    with naming_file(Path(path)):
+        data = data.with_context(context)
     _log.info("read %s: %r", path, data)
     return data
 

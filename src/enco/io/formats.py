@@ -58,7 +58,7 @@ class Format:
     reader: Function | None = None
     writer: Function | None = None
     graph_reader: Function | None = None
-    options: tuple[str, ...] = ("target", "control", "separator", "kinds")
+    options: tuple[str, ...] = ("target", "control", "separator", "targets", "kinds")
     needs: tuple[str, str] | None = None
     simulated: bool = False
 
@@ -110,7 +110,8 @@ register(Format(".csv", "enco.io.csv:read_csv", "enco.io.csv:write_csv", "enco.i
                 simulated=True))
 register(Format(".parquet", "enco.io.parquet:read_parquet", "enco.io.parquet:write_parquet",
                 needs=("pyarrow", "parquet"), simulated=True))
-register(Format(".h5ad", "enco.io.anndata:read_h5ad", "enco.io.anndata:write_h5ad", needs=("anndata", "anndata")))
+register(Format(".h5ad", "enco.io.anndata:read_h5ad", "enco.io.anndata:write_h5ad",
+                options=("target", "control", "separator", "targets", "kinds"), needs=("anndata", "anndata")))
 # fmt: on
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from enco.data import InterventionalData
 from enco.data.checks import check_names
-from enco.data.variables import AnyKind, Level
+from enco.data.variables import AnyKind, Condition, Level
 from enco.errors import DataError
 from enco.io._build import build
 from enco.io._encode import Cells, as_categorical
@@ -86,6 +86,8 @@ def data_from_frame(
     *,
     control: str | Iterable[str] | None = None,
     separator: str = DEFAULT_SEPARATOR,
+    targets: Any = None,
+    context: Iterable[str] = (),
     kinds: Mapping[str, AnyKind] | None = None,
     levels: Mapping[str, Sequence[Level]] | None = None,
 ) -> InterventionalData:
@@ -97,12 +99,14 @@ def data_from_frame(
     >>> data_from_frame(table, "guide", control="NT").interventional[0].targets
     (1,)
     """
-    notation = Notation.of(target, control, separator)
+    notation = Notation.of(target, control, separator, targets)
     table = open_frame(frame)
     if target is None:
         names = list(table.names)
         regime_of_row = np.zeros(table.n_rows, dtype=np.intp)
-        sets: list[tuple[int, ...]] = [()]
+        conditions = [Condition()]
+        if notation.meanings is not None:
+            raise DataError("targets says what labels mean, and target=None that there is no column of labels")
     else:
         if target not in table.names:
             raise DataError(
@@ -115,16 +119,17 @@ def data_from_frame(
         names = [name for name in table.names if name != target]
         check_names(names)
         cells = np.asarray(table.cells(list(table.names).index(target)), dtype=object)
-        regime_of_row, sets = parse_targets(cells, names, notation)
+        regime_of_row, conditions = parse_targets(cells, names, notation)
     check_names(names)
     columns = table.reordered(names)
     return build(
         names,
         map(columns.cells, range(len(names))),
         regime_of_row=regime_of_row,
-        target_sets=sets,
+        conditions=conditions,
         kinds=kinds,
         levels=levels,
+        context=context,
     )
 
 
@@ -144,7 +149,7 @@ def frame_from_data(
     ['X1', 'X2', 'guide']
     """
     notation = Notation.of(target, control, separator)
-    labels = target_labels([regime.targets for regime in data.regimes], data.names, notation)
+    labels = target_labels([regime.condition for regime in data.regimes], data.names, notation)
     columns: dict[str, Any] = {}
     for position, variable in enumerate(data.variables):
         slot = data.slots[position]

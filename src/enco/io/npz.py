@@ -24,6 +24,9 @@ key              shape        meaning
 ``levels``       []           JSON text: for each column the list of its levels, or null
 ``target_mask``  [T, N]       the targets of regimes with several of them, instead of ``targets``
 ``regime_rows``  [T]          regimes of unequal size: ``data_int`` is [sum of rows, N], one after another
+``conditions``   []           JSON text: for each regime its label, whether its targets are unknown, and what is
+                              said of the intervention; only if one of them has a label
+``context``      [N]          which columns describe the circumstances of a row; only if there are such columns
 ===============  ===========  ================================================================================
 """
 
@@ -41,7 +44,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from enco.data import InterventionalData
 from enco.data.checks import check_names
-from enco.data.variables import MAX_LEVELS, AnyKind, Kind, Level, Regime, Variable
+from enco.data.variables import CLAIMS, MAX_LEVELS, AnyKind, Condition, Kind, Level, Regime, Variable
 from enco.errors import DataError, FileFormatError
 from enco.io._archive import Archive, Member
 from enco.io._blocks import BlockReader
@@ -105,11 +108,11 @@ def read_npz(
         parts = [reader.read(member) for member in members]
         regimes = [Regime((), *parts[0])]
         start = 0
-        for targets, rows in zip(layout.target_sets, layout.rows, strict=True):
+        for condition, rows in zip(layout.conditions, layout.rows, strict=True):
             codes, reals = parts[1]
-            regimes.append(Regime(targets, codes[start : start + rows], reals[start : start + rows]))
+            regimes.append(Regime.of(condition, codes[start : start + rows], reals[start : start + rows]))
             start += rows
-        return InterventionalData._from_checked(reader.variables(), regimes)
+        return InterventionalData._from_checked(reader.variables(), regimes).with_context(layout.context)
 
 
 def write_npz(
@@ -147,7 +150,7 @@ def write_npz(
         data.variables,
         observational_rows=data.observational.n_rows,
         interventional_rows=[regime.n_rows for regime in data.interventional],
-        targets=[regime.targets for regime in data.interventional],
+        targets=[regime.condition for regime in data.interventional],
         adjacency=adjacency,
         extra=extra,
         overwrite=overwrite,
@@ -163,8 +166,9 @@ class _Layout:
     names: list[str]
     observed: Member
     intervened: Member | None
-    target_sets: list[tuple[int, ...]]
+    conditions: list[Condition]
     rows: list[int]  # of each intervention regime
+    context: list[str]
 
 
 def _read_layout(archive: Archive) -> _Layout:
@@ -179,7 +183,7 @@ def _read_layout(archive: Archive) -> _Layout:
         orphan = next((key for key in ("targets", "target_mask", "regime_rows") if key in archive), None)
         if orphan is not None:
             raise FileFormatError(f"{archive.path}: there is an array {orphan!r} but no data_int; add it")
-        return _Layout(names, observed, None, [], [])
+        return _Layout(names, observed, None, [], [], _context(archive, names))
     expected = 2 if "regime_rows" in archive else 3
     if len(intervened.shape) != expected or intervened.shape[-1] != len(names):
         raise FileFormatError(
@@ -192,7 +196,8 @@ def _read_layout(archive: Archive) -> _Layout:
             f"{archive.path}: data_obs holds {observed.dtype} but data_int {intervened.dtype}; use one type for both"
         )
     rows = _regime_rows(archive, intervened)
-    return _Layout(names, observed, intervened, _target_sets(archive, names, len(rows)), rows)
+    conditions = _conditions(archive, _target_sets(archive, names, len(rows)))
+    return _Layout(names, observed, intervened, conditions, rows, _context(archive, names))
 
 
 def _check_memory(archive: Archive, members: Sequence[Member], rows_bytes: int = 0) -> None:
@@ -264,6 +269,35 @@ def _target_sets(archive: Archive, names: list[str], regimes: int) -> list[tuple
         resolve_targets(entry, positions, f"{archive.path}: regime {regime} of data_int")
         for regime, entry in enumerate(targets.tolist())
     ]
+
+
+def _conditions(archive: Archive, target_sets: Sequence[tuple[int, ...]]) -> list[Condition]:
+    """Return targets with what the file says of labels."""
+    if "conditions" not in archive:
+        return [Condition(targets) for targets in target_sets]
+    text = archive.array("conditions", longest_text=MAX_LEVELS * _LEVEL_CHARACTERS)
+    try:
+        raw: Any = json.loads(str(text[()])) if text.dtype.kind == "U" and text.shape == () else None
+        found = []
+        for targets, (label, unknown, claim) in zip(target_sets, raw, strict=True):
+            if not isinstance(label, str | None) or not isinstance(unknown, bool) or claim not in (None, *CLAIMS):
+                raise ValueError(f"it says {[label, unknown, claim]!r}")
+            found.append(Condition(targets, label, unknown, claim))
+        return found
+    except (ValueError, TypeError, RecursionError) as error:
+        raise FileFormatError(
+            f"{archive.path}: conditions must be JSON text with [label, unknown, claim] for each of the "
+            f"{len(target_sets)} regimes ({error})"
+        ) from error
+
+
+def _context(archive: Archive, names: Sequence[str]) -> list[str]:
+    if "context" not in archive:
+        return []
+    member = archive.member("context")
+    if member.dtype.kind != "b" or member.shape != (len(names),):
+        raise FileFormatError(f"{archive.path}: context must be {len(names)} truth values, one for each column")
+    return [name for name, marked in zip(names, archive.array("context"), strict=True) if marked]
 
 
 def _categorical(archive: Archive, layout: _Layout, kinds: Mapping[str, AnyKind]) -> NDArray[np.bool_]:

@@ -20,6 +20,7 @@ from enco.io._atomic import atomic_file
 from enco.io._paths import existing_file, naming_file
 from enco.io._record import DEFAULT_SEPARATOR, DEFAULT_TARGET, Notation, Record
 from enco.io.formats import missing_package
+from enco.io._targets import notation_of
 from enco.io.frames import data_from_frame, frame_from_data
 from enco.system.process_memory import shortage
 
@@ -35,6 +36,8 @@ def read_parquet(
     *,
     control: str | Iterable[str] | None = None,
     separator: str = DEFAULT_SEPARATOR,
+    targets: Any = None,
+    context: Iterable[str] = (),
     kinds: Mapping[str, AnyKind] | None = None,
 ) -> InterventionalData:
     """Read a Parquet file.
@@ -42,7 +45,7 @@ def read_parquet(
     Parameters
     ----------
     path : path-like
-    target, control, separator, kinds
+    target, control, separator, targets, context, kinds
         As in `InterventionalData.from_frame`. For a file written by `write_parquet`, arguments left at their
         defaults take what the file records.
 
@@ -55,7 +58,7 @@ def read_parquet(
     [2, 2]
     """
     source = existing_file(path)
-    notation = Notation.of(target, control, separator)
+    notation = Notation.of(target, control, separator, targets)
     table = _read_table(source)
     levels = None
     text = (table.schema.metadata or {}).get(_KEY)
@@ -71,12 +74,15 @@ def read_parquet(
             )
         notation = record.notation_for(notation)
         kinds, levels = record.kinds_and_levels(kinds)
+        context = [*record.context(), *context]
     with naming_file(source):
         return data_from_frame(
             table,
             notation.target,
             control=notation.control,
             separator=notation.separator,
+            targets=notation.meanings,
+            context=context,
             kinds=kinds,
             levels=levels,
         )
@@ -109,7 +115,7 @@ def write_parquet(
         for name, variable in zip(data.names, data.variables, strict=True)
     ]
     columns.append(arrow.array(frame[target].tolist(), type=arrow.string()))
-    record = Record(data.variables, Notation(target, (control,), separator), data.n_rows)
+    record = Record(data.variables, notation_of(data, target, control, separator), data.n_rows)
     table = arrow.table(columns, names=[*data.names, target]).replace_schema_metadata({_KEY: record.to_json()})
     with atomic_file(path, overwrite=overwrite) as temporary:
         parquet.write_table(table, temporary)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from enco.data.checks import check_variables
-from enco.data.variables import Regime, Variable, code_dtype, regime_label
+from enco.data.variables import Condition, Regime, Variable, code_dtype, regime_label
 from enco.errors import DataError
 from enco.io._atomic import AtomicFile, naming_output
 from enco.io._disk import check_disk
@@ -42,7 +42,7 @@ class NpzStream:
     observational_rows : int
     interventional_rows : int or sequence of int
         Rows of each intervention regime, or one number for all of them.
-    targets : sequence of tuple of int
+    targets : sequence of tuple of int, or of Condition
         Target positions of each intervention regime; by default regime t targets variable t.
     adjacency : array-like, shape (variables, variables), optional
         The true graph, row = cause; stored as ``adj_matrix``.
@@ -72,7 +72,7 @@ class NpzStream:
         *,
         observational_rows: int,
         interventional_rows: int | Sequence[int],
-        targets: Sequence[Sequence[int]] | None = None,
+        targets: Sequence[Sequence[int] | Condition] | None = None,
         adjacency: ArrayLike | None = None,
         extra: Mapping[str, ArrayLike] | None = None,
         overwrite: bool = False,
@@ -82,11 +82,15 @@ class NpzStream:
         if targets is None:  # none at all if there are to be no interventional rows
             none = isinstance(interventional_rows, int) and interventional_rows == 0
             targets = [] if none else [(position,) for position in range(len(variables))]
-        self._targets = [(), *(tuple(sorted(int(position) for position in found)) for found in targets)]
+        self._conditions = [
+            Condition(),
+            *(it if isinstance(it, Condition) else Condition(tuple(sorted(map(int, it)))) for it in targets),
+        ]
+        self._targets = [condition.targets for condition in self._conditions]
         self._rows = [observational_rows, *_rows_per_regime(interventional_rows, len(targets))]
-        for count, found in zip(self._rows, self._targets, strict=True):
+        for position, count in enumerate(self._rows):
             if count < 1:
-                raise DataError(f"the regime {regime_label(variables, found)} is to have {count} rows: give 1 or more")
+                raise DataError(f"the regime {self._label(position)} is to have {count} rows: give 1 or more")
         self._categorical = np.array([variable.is_categorical for variable in variables])
         mixed = 0 < self._categorical.sum() < len(variables)
         codes = code_dtype(max(variable.n_levels for variable in variables))
@@ -123,7 +127,7 @@ class NpzStream:
             raise DataError(
                 "this stream is not open for rows: use it in a with statement and write no more than announced"
             )
-        label = regime_label(self._variables, self._targets[self._current])
+        label = self._label(self._current)
         if block.targets != self._targets[self._current]:
             raise DataError(
                 f"expected rows of the regime {label}, not of "
@@ -150,7 +154,7 @@ class NpzStream:
 
     def _finish(self) -> None:
         if self._current < len(self._rows):
-            label = regime_label(self._variables, self._targets[self._current])
+            label = self._label(self._current)
             raise DataError(
                 f"the regime {label} has {self._written:,} of {self._rows[self._current]:,} announced rows: "
                 "nothing was written"
@@ -172,6 +176,10 @@ class NpzStream:
                 self._zip.close()
         if self._file is not None:
             self._file.discard()
+
+    def _label(self, position: int) -> str:
+        condition = self._conditions[position]
+        return regime_label(self._variables, condition.targets, condition.label)
 
     def _next_regime(self) -> None:
         self._current += 1
@@ -215,6 +223,11 @@ class NpzStream:
             for regime, found in enumerate(sets):
                 mask[regime, list(found)] = True
             arrays["target_mask"] = mask
+        if any(it.label is not None for it in self._conditions):
+            said = [[it.label, it.unknown, it.claim] for it in self._conditions[1:]]
+            arrays["conditions"] = np.array(json.dumps(said, ensure_ascii=False))
+        if any(variable.context for variable in self._variables):
+            arrays["context"] = np.array([variable.context for variable in self._variables])
         if len(set(rows)) > 1:
             arrays["regime_rows"] = np.array(rows, dtype=np.int64)
         if adjacency is not None:

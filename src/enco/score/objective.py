@@ -87,8 +87,8 @@ class Objective:
         by_regime = self.predictors[effect].by_regime
         with_cause, without = by_regime(parents | {cause}), by_regime(parents - {cause})
         where = [
-            cause in regime.targets
-            and effect not in regime.targets
+            not regime.free(cause)
+            and regime.free(effect)
             and not (self.own and self.own(k, effect) < min(with_cause[k], without[k]) - CLEAR_HARM)
             for k, regime in enumerate(self.regimes)
         ]
@@ -97,7 +97,7 @@ class Objective:
     def edge_price(self, effect: int) -> float:
         """Return what every parent of a variable costs."""
         if effect not in self._charged:
-            charged = [regime for regime in self.regimes if regime.targets and effect not in regime.targets]
+            charged = [regime for regime in self.regimes if regime.targets and regime.free(effect)]
             self._charged[effect] = sum(regime.n_rows for regime in charged)
         error = self.errors[effect] if self.errors is not None else 0.0
         return self.sparsity * self._charged[effect] + self.evidence + error

@@ -71,7 +71,7 @@ class Sample:
             alike = sum(other.n_rows for other in regimes if bool(other.targets) == bool(regime.targets))
             count = int(np.ceil(regime.n_rows * min(1.0, MOST_ROWS / max(1, alike))))
             rows = np.sort(rng.permutation(regime.n_rows)[:count])
-            taken.append(Regime(regime.targets, regime.codes[rows], regime.reals[rows]))
+            taken.append(regime.taking(rows))
             folds.append(rng.permutation(count) % N_FOLDS)
         counts = np.array([regime.n_rows for regime in taken])
         return cls(
@@ -79,7 +79,7 @@ class Sample:
             np.repeat(np.arange(len(regimes)), counts),
             np.concatenate(folds).astype(np.int64),
             np.array([regime.n_rows for regime in regimes]) / np.maximum(1, counts),
-            ~np.array([np.isin(np.arange(n_variables), regime.targets) for regime in regimes]).T,
+            np.array([regime.free(np.arange(n_variables)) for regime in regimes]).T,
         )
 
     @cached_property

@@ -185,7 +185,7 @@ class FusedConditionals:
         def run(variables: NDArray[np.int64]) -> None:
             paired_effects_of(variables, networks, table, rows, threshold, self.streams, wanted.view(np.uint8), effect)
 
-        free = np.setdiff1d(np.arange(self.candidates.n_variables), regime.targets)
+        free = np.flatnonzero(regime.free(np.arange(self.candidates.n_variables)))
         self._run(run, [free[k :: self.n_jobs] for k in range(self.n_jobs)])
         return effect
 

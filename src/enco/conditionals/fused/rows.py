@@ -54,7 +54,7 @@ class TrainingRows:
             codes=np.asfortranarray(np.concatenate([regime.codes[those] for regime, those in rows])),
             reals=np.asfortranarray(np.concatenate([regime.reals[those] for regime, those in rows])),
             regime=np.repeat(np.arange(len(rows)), [len(those) for _, those in rows]),
-            targeted=np.array([np.isin(np.arange(n_variables), regime.targets) for regime, _ in rows]),
+            targeted=~np.array([regime.free(np.arange(n_variables)) for regime, _ in rows]),
             train=np.concatenate(train),
             held=np.concatenate(held),
         )

@@ -183,7 +183,7 @@ class TorchConditionals:
         block = self._columns.read(regime, rows)
         probability = self._padded(np.clip(edge_probability, 0.0, 1.0).astype(np.float32))
         asked = self._padded(wanted)
-        free = ~np.isin(np.arange(self.candidates.n_variables), regime.targets)
+        free = regime.free(np.arange(self.candidates.n_variables))
 
         def run(bank: Bank) -> None:
             paired_effects(bank, block, probability, asked, self._tensor(free[bank.variables]), effect)

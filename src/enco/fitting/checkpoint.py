@@ -225,10 +225,13 @@ def array_like(archive: Archive, key: str, wanted: NDArray[Any]) -> NDArray[Any]
 
 def _digest(data: InterventionalData) -> str:
     digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
-    described = [(variable.name, variable.kind, variable.levels) for variable in data.variables]
+    described = [
+        (variable.name, variable.kind, variable.levels, *(["context"] if variable.context else []))
+        for variable in data.variables
+    ]
     digest.update(json.dumps(described).encode())
     for regime in data.regimes:
-        digest.update(json.dumps([regime.targets, regime.n_rows, str(regime.codes.dtype)]).encode())
+        digest.update(json.dumps([*regime.condition, regime.n_rows, str(regime.codes.dtype)]).encode())
         for block in (regime.codes, regime.reals):
             for start in range(0, len(block), _ROWS_PER_PIECE):
                 digest.update(block[start : start + _ROWS_PER_PIECE].tobytes())

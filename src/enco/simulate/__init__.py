@@ -10,6 +10,7 @@ from enco.simulate.continuous_mechanisms import AdditiveNetwork, LinearGaussian,
 from enco.simulate.cpts import from_cpts
 from enco.simulate.distributions import Categorical, Distribution, Fixed, Normal, Uniform
 from enco.simulate.mechanisms import CategoricalMechanism, ContinuousMechanism, Mechanism
+from enco.simulate.modified_mechanisms import Shifted, Tilted
 from enco.simulate.scm import SCM
 
 __all__ = [
@@ -27,7 +28,9 @@ __all__ = [
     "NonadditiveNetwork",
     "Normal",
     "ProductCategorical",
+    "Shifted",
     "TableCategorical",
+    "Tilted",
     "Uniform",
     "categorical",
     "continuous",

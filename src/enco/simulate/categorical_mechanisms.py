@@ -5,7 +5,8 @@ hold arbitrary conditional probabilities, and random deterministic functions of 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ _MAX_TABLE_ENTRIES = 200_000_000
 
 class _NetworkCategorical(CategoricalMechanism):
     """softmax(out_weights @ leaky_relu(bias + sum of table rows + weighted reals) + out_bias)."""
+
+    _drawn_with: Mapping[str, Any] = MappingProxyType({})  # options of `random`, which `redrawn` uses again
 
     def __init__(
         self,
@@ -163,7 +166,7 @@ class NeuralCategorical(_NetworkCategorical):
         means = np.zeros(len(directions)) if real_means is None else np.asarray(real_means, dtype=np.float64)
         sds = np.ones(len(directions)) if real_sds is None else np.asarray(real_sds, dtype=np.float64)
         scaled = directions / sds[:, None]
-        return cls(
+        made = cls(
             parent_levels,
             tables=tables,
             real_weights=scaled,
@@ -172,6 +175,14 @@ class NeuralCategorical(_NetworkCategorical):
             out_weights=second,
             out_bias=out_bias,
         )
+        made._drawn_with = {
+            "real_means": means, "real_sds": sds, "embedding": embedding, "hidden": hidden, "gain": gain
+        }  # fmt: skip
+        return made
+
+    def redrawn(self, rng: np.random.Generator) -> CategoricalMechanism:
+        """Draw the network anew; see `Mechanism.redrawn`."""
+        return NeuralCategorical.random(self.parent_levels, self.n_levels, rng, **self._drawn_with)
 
 
 class ProductCategorical(_NetworkCategorical):
@@ -230,12 +241,18 @@ class ProductCategorical(_NetworkCategorical):
         """
         if any(n == 0 for n in parent_levels):
             raise SettingsError("the product mechanism needs categorical parents; use the neural one")
-        return cls(
+        made = cls(
             [
                 _softmax(math.sqrt(variance) * rng.standard_normal((n, n_levels)))
                 for n in (parent_levels if len(parent_levels) else [1])
             ]
         )
+        made._drawn_with = {"variance": variance}
+        return made
+
+    def redrawn(self, rng: np.random.Generator) -> "ProductCategorical":
+        """Draw all conditionals anew; see `Mechanism.redrawn`."""
+        return ProductCategorical.random(self.parent_levels, self.n_levels, rng, **self._drawn_with)
 
 
 class TableCategorical(CategoricalMechanism):
@@ -313,6 +330,12 @@ class TableCategorical(CategoricalMechanism):
         table = np.zeros((configurations, n_levels))
         table[np.arange(configurations), rng.integers(n_levels, size=configurations)] = 1.0
         return cls(table, parent_levels)
+
+    def redrawn(self, rng: np.random.Generator) -> "TableCategorical":
+        """Draw another function if it is one, else a softmax of standard normal numbers in each row."""
+        if self.parent_levels and bool((self.table.max(axis=1) == 1.0).all()):
+            return TableCategorical.random_deterministic(self.parent_levels, self.n_levels, rng)
+        return TableCategorical(_softmax(rng.standard_normal(self.table.shape)), self.parent_levels)
 
     def sample(self, codes: NDArray[Any], reals: NDArray[np.float32], rng: np.random.Generator) -> NDArray[Any]:
         """Draw a level index for every row; see `Mechanism.sample`."""

@@ -96,6 +96,12 @@ class LinearGaussian(ContinuousMechanism):
             sd=_noise_sd(parent_levels, noise_scale, rng),
         )
 
+    def redrawn(self, rng: np.random.Generator) -> "LinearGaussian":
+        """Draw the weights anew; see `Mechanism.redrawn`."""
+        drawn = LinearGaussian.random(self.parent_levels, rng)
+        drawn.sd = self.sd
+        return drawn
+
     def mean(self, codes: ArrayLike | None = None, reals: ArrayLike | None = None) -> NDArray[np.float64]:
         """Conditional mean [rows]; arguments as for `CategoricalMechanism.probabilities`."""
         parent_codes, parent_reals = self._parent_blocks(codes, reals)
@@ -147,6 +153,10 @@ class _HiddenLayer:
             float(rng.uniform(-1, 1) / math.sqrt(units)),
             activation,
         )
+
+    def redrawn(self, rng: np.random.Generator) -> "_HiddenLayer":
+        levels = [len(table) for table in self.tables]
+        return _HiddenLayer.random(len(self.real_weights), levels, len(self.out_weights), self.activation, rng)
 
     def __call__(self, codes: NDArray[Any], reals: Sequence[NDArray[Any]]) -> NDArray[Any]:
         # Unit by unit: no matrix product, whose rounding could depend on its own threads.
@@ -210,6 +220,10 @@ class AdditiveNetwork(ContinuousMechanism):
         network = _HiddenLayer.random(n_reals, levels, units, activation, rng)
         return cls(parent_levels, network, _noise_sd(parent_levels, noise_scale, rng))
 
+    def redrawn(self, rng: np.random.Generator) -> "AdditiveNetwork":
+        """Draw the network anew; see `Mechanism.redrawn`."""
+        return AdditiveNetwork(self.parent_levels, self.network.redrawn(rng), self.sd)
+
     def mean(self, codes: ArrayLike | None = None, reals: ArrayLike | None = None) -> NDArray[np.float64]:
         """Conditional mean [rows]; arguments as for `CategoricalMechanism.probabilities`."""
         parent_codes, parent_reals = self._parent_blocks(codes, reals)
@@ -256,6 +270,10 @@ class NonadditiveNetwork(ContinuousMechanism):
         levels = [n for n in parent_levels if n > 0]
         network = _HiddenLayer.random(n_reals + 1, levels, units, activation, rng)
         return cls(parent_levels, network, _noise_sd(parent_levels, noise_scale, rng))
+
+    def redrawn(self, rng: np.random.Generator) -> "NonadditiveNetwork":
+        """Draw the network anew; see `Mechanism.redrawn`."""
+        return NonadditiveNetwork(self.parent_levels, self.network.redrawn(rng), self.sd)
 
     def sample(self, codes: NDArray[Any], reals: NDArray[np.float32], rng: np.random.Generator) -> NDArray[Any]:
         """Draw a value for every row; see `Mechanism.sample`."""

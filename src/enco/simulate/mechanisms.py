@@ -5,6 +5,7 @@ one row per sample: level indices of the categorical parents and values of the c
 """
 
 from abc import ABC, abstractmethod
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,26 @@ class Mechanism(ABC):
         ndarray [rows]
             Level indices, or float32 values of a continuous variable.
         """
+
+    def redrawn(self, rng: np.random.Generator) -> "Mechanism":
+        """Return a new random mechanism of the same family, for the same parents; a continuous one keeps its noise.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+
+        Examples
+        --------
+        >>> from enco.simulate import LinearGaussian
+        >>> usual = LinearGaussian([0], real_weights=[9.0], tables=[], sd=2.0)
+        >>> new = usual.redrawn(np.random.default_rng(0))
+        >>> new.real_weights.round(2), new.sd
+        (array([0.45], dtype=float32), 2.0)
+        """
+        raise SettingsError(
+            f"a {type(self).__name__} cannot be drawn anew, as soft interventions need it: give it a method "
+            "redrawn(rng)"
+        )
 
     def _parent_blocks(
         self, codes: ArrayLike | None, reals: ArrayLike | None
@@ -144,3 +165,26 @@ class ContinuousMechanism(Mechanism):
 
     kind = Kind.CONTINUOUS
     n_levels = 0
+
+    def with_noise(self, factor: float) -> "ContinuousMechanism":
+        """Return the same mechanism with its noise multiplied by a factor.
+
+        Parameters
+        ----------
+        factor : float
+            Above zero.
+
+        Examples
+        --------
+        >>> from enco.simulate import LinearGaussian
+        >>> LinearGaussian([0], real_weights=[0.5], tables=[], sd=1.5).with_noise(2.0).sd
+        3.0
+        """
+        if not hasattr(self, "sd"):
+            raise SettingsError(
+                f"the noise of a {type(self).__name__} cannot be multiplied, as batches need it: give it an attribute "
+                "sd, or a method with_noise(factor)"
+            )
+        changed = copy(self)
+        changed.sd = self.sd * factor
+        return changed

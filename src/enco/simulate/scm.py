@@ -142,6 +142,25 @@ class SCM:
                 return position
         raise DataError(f"the model has no variable {name!r}; its variables are {_shorten(self.observed_names)}")
 
+    def with_mechanisms(self, mechanisms: Mapping[int, Mechanism]) -> "SCM":
+        """Return the same model with other mechanisms of some variables, for the same parents.
+
+        Parameters
+        ----------
+        mechanisms : mapping from position to Mechanism
+            Positions are those of `variables`.
+
+        Examples
+        --------
+        >>> from enco import simulate
+        >>> model = simulate.continuous("chain", 3, np.random.default_rng(0))
+        >>> changed = model.with_mechanisms({0: simulate.Shifted(model.mechanisms[0], 100.0)})
+        >>> bool(changed.sample(9, rng=np.random.default_rng(1)).reals[:, 0].min() > 50)
+        True
+        """
+        chosen = [mechanisms.get(position, usual) for position, usual in enumerate(self.mechanisms)]
+        return SCM(self.variables, self.adjacency, chosen, latent=self.latent)
+
     def sample(self, rows: int, *, do: Mapping[str, Any] | None = None, rng: np.random.Generator) -> Regime:
         """Draw rows of the observed variables, under an intervention if `do` names targets.
 

@@ -17,7 +17,7 @@ Stages after Algorithm 1 are functions of the data and of what the stage before 
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -31,12 +31,13 @@ from enco.graphs.dag import topological_order
 from enco.graphs.order import AcyclicResult, acyclic
 from enco.knowledge import Knowledge
 from enco.result import Result
+from enco.result.account import accounts, shift_table, target_probability
 from enco.result.evidence import Evidence
 from enco.result.interventions import intervention_table
 from enco.result.ordering import mirrored, report_of_moves, report_of_order, with_firm_requirements
 from enco.score.confounding import confounding
 from enco.score.journal import Journal
-from enco.score.suspects import Suspect, with_targets
+from enco.score.suspects import with_hits
 from enco.search.dag import Path
 from enco.search.stage import Problem, improve
 
@@ -126,39 +127,43 @@ def conclude(
     """
     began, journal = time.perf_counter(), journal or Journal()
     settings, pairs = discovery.settings, discovery.candidates
-    names = tuple(data.names[position] for position in discovery.column)
+    names = tuple(discovery.given.names[position] for position in discovery.column)
     learned = _Learned.of(discovery)
     ordered = learned.ordered(discovery, names)
-    paths, hits = _searched(discovery, ordered.adjacency, None, on_progress, journal)
-    graph = paths[-1].graph if paths else ordered.adjacency
+    found = _searched(discovery, ordered.adjacency, None, on_progress, journal)
+    paths, graph = found.paths, found.paths[-1].graph if found.paths else ordered.adjacency
     score = None
     if settings.latent:
         score, graph = _confounded(discovery, graph, journal)
         confounded = score > settings.confounder_threshold
-        again, hits = _searched(discovery, graph, confounded, on_progress, journal)
-        graph, paths = again[-1].graph if again else graph, paths + again
+        found = _searched(discovery, graph, confounded, on_progress, journal)
+        graph, paths = found.paths[-1].graph if found.paths else graph, paths + found.paths
     moves = [move for path in paths for move in path.moves]
     _log.info("search: %d edges before, %d after %d moves", ordered.adjacency.sum(), graph.sum(), len(moves))
     for path in paths:
         _log.info("search: total %.2f before, %.2f after %d moves", path.before, path.after, len(path.moves))
 
-    place = np.argsort(discovery.column)  # of each column of the data among the names in alphabetical order
+    # Of each variable among the names in alphabetical order; context is no part of the graph.
+    place = np.argsort(discovery.column)[~discovery.given.is_context]
+    shown, variables = set(place.tolist()), data.without_context()
     to_columns = np.ix_(place, place)
     order = topological_order(graph) if moves or score is not None else ordered.order
+    context = discovery.given.is_context[discovery.column]
+    outcomes = accounts(discovery, paths, found.regimes)
     report = report_of_order(ordered, names) | {
-        "refined": report_of_moves(moves, ordered.adjacency, names),
+        "refined": report_of_moves(moves, ordered.adjacency, names, context),
         "totals": [[path.before, path.after] for path in paths],
     }
     return Result(
-        variables=data.names,
+        variables=variables.names,
         adjacency=graph[to_columns].astype(np.uint8),
         adjacency_raw=learned.raw[to_columns].astype(np.uint8),
         gamma=learned.gamma[to_columns],
         # Without any intervention, nothing that theta has learned identifies a direction.
         theta=learned.theta[to_columns] * (len(_regimes(discovery)) > 1),
-        order=tuple(names[position] for position in order),
+        order=tuple(names[position] for position in order if position in shown),
         order_report=report,
-        evidence=Evidence.of(data),
+        evidence=Evidence.of(discovery.given.without_context()),
         history=pd.DataFrame(
             [asdict(record) for record in discovery.history], columns=list(EpochRecord.__dataclass_fields__)
         ),
@@ -166,7 +171,9 @@ def conclude(
         knowledge=asdict(knowledge or Knowledge()),
         seed=seed,
         seconds=seconds + time.perf_counter() - began,
-        interventions=_interventions(discovery, data, names, paths, hits),
+        interventions=intervention_table(data, discovery.verdicts, outcomes),
+        target_probability=target_probability(discovery, found.paths, found.regimes, data),
+        shifts=shift_table(discovery, graph, outcomes, data),
         confounder_scores=None if score is None else pairs.dense(score, fill=np.nan)[to_columns],
         lc_scores=learned.lc[to_columns] if learned.lc is not None else None,
         edge_epochs=np.stack([pairs.dense(row)[to_columns] for row in discovery.edge_epochs]).astype(np.uint8),
@@ -202,21 +209,30 @@ class _Learned:
         return acyclic(self.raw, with_firm_requirements(self.gamma, self.theta, preference), names=names)
 
 
+@dataclass(frozen=True)
+class _Found:
+    """The searches, one after the other, and the regimes with the targets that they have in the last one."""
+
+    paths: list[Path]
+    regimes: Sequence[Regime]
+
+
 def _searched(
     discovery: Discovery,
     graph: Mask,
     confounded: NDArray[np.bool_] | None,
     on_progress: Callable[[Progress], None],
     journal: Journal,
-) -> tuple[list[Path], list[Suspect]]:
+) -> "_Found":
     """Search from an acyclic graph; pairs [P] that are confounded stay as they are.
 
-    Returns the searches, and variables that regimes seem to have hit besides their targets. With ``off_target``, those
-    are further targets, and the search goes on.
+    Variables that regimes of unknown targets seem to have hit are targets of them, and the search goes on; with
+    ``off_target``, those of all regimes.
     """
-    if not discovery.epoch or not discovery.settings.refine_rounds:  # networks that have learned nothing
-        return [], []
-    pairs, stage = discovery.candidates, discovery.graph_fitting
+    pairs, stage, settings = discovery.candidates, discovery.graph_fitting, discovery.settings
+    labelled = discovery.labelled
+    if not discovery.epoch or not settings.refine_rounds:  # networks that have learned nothing
+        return _Found([], labelled.regimes)
     movable = stage.movable() if confounded is None else stage.movable() & ~confounded
     allowed, likely = np.zeros_like(graph), graph.copy()
     allowed[pairs.cause[movable], pairs.effect[movable]] = True
@@ -225,15 +241,15 @@ def _searched(
     problem = Problem(
         data=discovery.data,
         column=discovery.column,
-        regimes=_labelled(discovery),
+        regimes=labelled.regimes,
         model=discovery.model,
-        settings=discovery.settings,
+        settings=settings,
         allowed=allowed,
         required=graph & ~allowed,
         likely=likely & (allowed | allowed.T),
         regressions=discovery.gaussian,
         n_jobs=discovery.n_jobs,
-        in_vain=_in_vain(discovery),
+        in_vain=labelled.in_vain,
         journal=journal,
     )
 
@@ -241,34 +257,17 @@ def _searched(
         on_progress(discovery.progress("search", fraction))
 
     paths = improve(problem, graph, tell)
-    hits = list(paths[-1].suspects)
-    while discovery.settings.off_target and paths[-1].suspects:
-        problem = replace(problem, regimes=with_targets(problem.regimes, paths[-1].suspects))
+    open_ = range(len(problem.regimes)) if settings.off_target else labelled.unknown
+    seen = [[regime.targets for regime in problem.regimes]]
+    while open_:
+        found = [suspect for suspect in paths[-1].suspects if suspect.regime in open_]
+        regimes = with_hits(problem.regimes, found, paths[-1].strengths, labelled.unknown)
+        if (targets := [regime.targets for regime in regimes]) in seen:
+            break
+        seen.append(targets)
+        problem = replace(problem, regimes=regimes)
         paths += improve(problem, paths[-1].graph, tell)
-        hits += paths[-1].suspects
-    return paths, hits
-
-
-def _interventions(
-    discovery: Discovery,
-    data: InterventionalData,
-    names: tuple[str, ...],
-    paths: list[Path],
-    hits: list[Suspect],
-) -> pd.DataFrame:
-    """List what the interventions of the data did."""
-    targets = [frozenset(names[j] for j in regime.targets) for regime in _labelled(discovery)]
-    suspects: dict[frozenset[str], list[str]] = {}
-    for hit in hits:
-        suspects.setdefault(targets[hit.regime], []).append(names[hit.variable])
-    # Of the first search that looked at it: where an intervention is known to be soft, its rows count.
-    strengths = {
-        (targets[it.regime], names[it.variable]): it
-        for path in reversed(paths)
-        for it in path.strengths
-        if names[it.variable] in targets[it.regime]
-    }
-    return intervention_table(data, discovery.verdicts, strengths, suspects)
+    return _Found(paths, problem.regimes)
 
 
 def _confounded(discovery: Discovery, graph: Mask, journal: Journal) -> tuple[Floats, Mask]:
@@ -283,17 +282,3 @@ def _regimes(discovery: Discovery) -> list[Regime]:
     """Return the observational regime and all others, targets as positions among the variables of the fit."""
     others = [regime for regime in discovery.graph_fitting.regimes if regime.targets]
     return [discovery.data.observational, *others]
-
-
-def _labelled(discovery: Discovery) -> list[Regime]:
-    """Return the same with all labels, believed or not."""
-    return [discovery.given.observational, *discovery.by_name(discovery.given.interventional)]
-
-
-def _in_vain(discovery: Discovery) -> frozenset[tuple[int, int]]:
-    """Return the regimes of `_labelled`, and targets of them, that seem to be without effect."""
-    rank = np.argsort(discovery.column)
-    place = {regime.targets: k for k, regime in enumerate(_labelled(discovery))}
-    named = [discovery.by_name([regime])[0].targets for regime in discovery.given.interventional]
-    in_vain = (verdict for verdict in discovery.verdicts if not verdict.has_effect)
-    return frozenset((place[named[verdict.regime]], int(rank[verdict.target])) for verdict in in_vain)

@@ -28,7 +28,7 @@ EngineName = Literal["auto", "fused", "torch"]
 DensityName = Literal["gaussian", "dsf", "spline"]
 CandidateRule = Literal["auto", "all", "screen"]
 PresetName = Literal["enco", "paper"]
-InterventionRule = Literal["auto", "perfect"]
+InterventionRule = Literal["auto", "perfect", "soft"]
 
 ADDED_ESTIMATORS: list[str] = []
 """Names besides those of `EstimatorName`; `enco.gradients.register` puts them here."""
@@ -114,6 +114,7 @@ class Settings:
     candidates: CandidateRule = "auto"  # pairs to consider; "auto" is "all", and "screen" for many variables
     interventions: InterventionRule = "auto"  # "auto" tests whether they had an effect; "perfect" believes all labels
     off_target: bool = False  # take variables that a regime seems to have hit for further targets of it
+    regime_shift: bool = False  # give every regime an intercept of its own for each continuous variable
     rest_rate: float = 0.2  # share of the graph steps that look at settled pairs, in problems of many pairs
 
     # Orientations first, then existence (the order of the convergence proof; gamma-freezing, Appendix C.2)

@@ -26,7 +26,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from enco._version import __version__
-from enco.data import InterventionalData, Regime
+from enco.data import InterventionalData
 from enco.errors import EncoError, FileFormatError, GraphError, SettingsError
 from enco.executors.threads import count_threads, run_threads
 from enco.fitting.loop import Discovery

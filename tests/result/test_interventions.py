@@ -58,7 +58,13 @@ def test_a_result_of_earlier_versions_has_none(result, tmp_path):
 
 def table(**columns):
     n = len(columns["regime"])
-    usual = {"target": columns["regime"], "rows": [10] * n, "verdict": ["perfect"] * n, "share": [1.0] * n}
+    usual = {
+        "target": columns["regime"],
+        "rows": [10] * n,
+        "verdict": ["perfect"] * n,
+        "share": [1.0] * n,
+        "inferred": [False] * n,
+    }
     return pd.DataFrame(usual | {"suspects": [[] for _ in range(n)]} | columns)
 
 
@@ -88,7 +94,7 @@ def test_the_command_line_says_it(tmp_path, capsys, monkeypatch):
     assert "labels" not in capsys.readouterr().out.split("edges")[0]
     assert main(["fit", "data.npz", "--out", "bad", "--interventions", "often", *QUICK]) == 2
     error = capsys.readouterr().err
-    assert error == "error: setting interventions must be one of auto, perfect, got 'often'\n"
+    assert error == "error: setting interventions must be one of auto, perfect, soft, got 'often'\n"
 
 
 def test_a_fit_with_hits_goes_on_where_it_was_killed(tmp_path, monkeypatch):

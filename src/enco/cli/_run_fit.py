@@ -215,7 +215,7 @@ def _show_plan(discovery: Discovery, data: InterventionalData, n_jobs: int) -> N
         f"data    {data.n_variables} variables, {data.n_rows:,} rows: {data.observational.n_rows:,} observational, "
         f"{n_regimes} intervention regime{'s' if n_regimes != 1 else ''}"
     )
-    for sentence in in_words(intervention_table(data, discovery.verdicts, {}, {}), data.n_variables):
+    for sentence in in_words(intervention_table(data, discovery.verdicts), data.n_variables):
         typer.echo(f"labels  {sentence}")
     chosen = "screened by tests of dependence" if discovery.screening else "all that knowledge leaves open"
     if discovery.settings.preset != "enco":

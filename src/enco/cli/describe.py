@@ -36,7 +36,7 @@ def describe(
     from enco.result.interventions import in_words, intervention_table
 
     content = load_data(data, target_column, control, separator)
-    table = intervention_table(content, judged(content), {}, {})
+    table = intervention_table(content, judged(content))
     sentences = in_words(table, content.n_variables)
     if as_json:
         typer.echo(json.dumps(_as_dict(content) | {"interventions": sentences}, indent=2))

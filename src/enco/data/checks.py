@@ -146,7 +146,9 @@ def _merge(condition: Condition, parts: Sequence[Regime], dtype: type[np.generic
         return parts[0]
     codes: NDArray[Any] = np.concatenate([part.codes for part in parts])
     if dtype == np.uint8 and codes.dtype != np.uint8 and codes.size and int(codes.max()) > 255:
-        return Regime.of(condition, codes, np.concatenate([part.reals for part in parts]))  # check_values will refuse it
+        return Regime.of(
+            condition, codes, np.concatenate([part.reals for part in parts])
+        )  # check_values will refuse it
     return Regime.of(condition, codes.astype(dtype), np.concatenate([part.reals for part in parts]))
 
 

@@ -24,7 +24,7 @@ gives the same bits as never having stopped.
 
 import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -36,13 +36,17 @@ from enco.conditionals.base import FitReport
 from enco.conditionals.heads import VariableHeads
 from enco.conditionals.torch import NetworkFactory
 from enco.confounders import SplitEdgeParameters, confounder_scores
-from enco.data import InterventionalData, Kind, Regime
+from enco.data import InterventionalData, Kind
+from enco.data.context import with_regimes_as_context
 from enco.data.describe import constant_columns
 from enco.data.row_order import in_canonical_order
 from enco.errors import DataError
 from enco.fitting.engines import make_model
 from enco.fitting.graph import GraphFitting
 from enco.fitting.memory import check_memory
+from enco.interventions.labelled import Labelled, by_name
+from enco.interventions.shifts import Shifts
+from enco.interventions.unknown import with_guessed_targets
 from enco.interventions.verdicts import Verdict, believed, judged
 from enco.knowledge import Knowledge
 from enco.parameters import EdgeParameters
@@ -104,6 +108,10 @@ class Discovery:
         The rows in that order.
     given : InterventionalData
         The rows with all their labels; `data` has only those that are believed.
+    labelled : Labelled
+        The regimes of `given`; the targets of unknown ones are a first guess.
+    shifts : Shifts
+        Of every variable in every regime.
     verdicts : list of Verdict
         Of the interventions, if they were judged.
     screening : Screening or None
@@ -122,25 +130,35 @@ class Discovery:
         candidates: NDArray[np.bool_] | None = None,
     ) -> None:
         _check(data)
-        self.given = given = in_canonical_order(data)
+        if settings.regime_shift:
+            data = with_regimes_as_context(data)
+        given = in_canonical_order(data)
+        unknown = frozenset(k for k, regime in enumerate(given.interventional) if regime.unknown)
+        self.shifts = Shifts.of(given)
+        self.given = given = with_guessed_targets(given, self.shifts)
         self.verdicts: list[Verdict] = judged(given) if settings.interventions == "auto" else []
         self.data = data = believed(given, self.verdicts)
         if data is not given:
             self.data = data = in_canonical_order(data)
         self.settings = settings
         self.column = np.argsort(np.array(data.names, dtype=object), kind="stable")
+        self.labelled = Labelled.of(given, self.column, self.verdicts, unknown)
         names = tuple(data.names[column] for column in self.column)
         constraints = (knowledge or Knowledge()).constraints(names)
         # A constant column neither explains nor can be explained.
         varies = ~constant_columns(data)[self.column]
         plausible = np.outer(varies, varies)
+        context = data.is_context[self.column]
+        if settings.regime_shift:  # an intercept of its own is for numbers
+            plausible[np.ix_(self.column == data.n_variables - 1, data.is_categorical[self.column])] = False
         self.screening: Screening | None = None
         if candidates is None and rule_for(settings.candidates, data.n_variables, latent=settings.latent) == "screen":
             self.screening = screen(data, n_jobs=n_jobs)
             candidates = self.screening.keep
         if candidates is not None:
             plausible &= candidates[np.ix_(self.column, self.column)]
-        self.candidates = Candidates.from_mask(constraints.allowed & (plausible | constraints.required))
+        allowed = constraints.allowed & ~context  # nothing influences context
+        self.candidates = Candidates.from_mask(allowed & (plausible | constraints.required))
         check_memory(data, self.candidates, settings, n_jobs)
         self.parameters = (SplitEdgeParameters if settings.latent else EdgeParameters)(
             self.candidates, coasts=settings.gamma_coasts
@@ -149,7 +167,7 @@ class Discovery:
         self.n_jobs = n_jobs
         head = VariableHeads.of([Kind.CONTINUOUS], np.zeros(1, np.int64))[0]  # another one may have been registered
         self.gaussian = settings.density == head.name == "gaussian" and network is None
-        regimes = self.by_name(data.interventional)
+        regimes = by_name(data.interventional, self.column)
         if (
             not regimes
         ):  # no label is believed: what observational rows say about the existence of edges is all there is
@@ -158,6 +176,10 @@ class Discovery:
         self.model = make_model(
             data, self.candidates, column=self.column, settings=settings, network=network, seed=seed, n_jobs=n_jobs
         )
+        if context.any():  # of which observational rows may not know every level
+            free = [data.observational, *by_name(data.interventional, self.column)]
+            rows = [(regime, np.arange(regime.n_rows)) for regime in free]
+            self.model = self.model.anew(self.candidates, rows, seed)
         self.graph_fitting = GraphFitting(
             self.model,
             self.parameters,
@@ -172,12 +194,6 @@ class Discovery:
         self.edge_epochs = np.zeros((-(-settings.max_epochs // 8), self.candidates.n_pairs), np.uint8)
         _log.info("%s, %d candidate pairs, seed %d", type(self.model).__name__, self.candidates.n_pairs, seed)
         _log.debug("%s", settings)
-
-    def by_name(self, regimes: Sequence[Regime]) -> list[Regime]:
-        """Regimes in the order of their targets, which become positions among the variables of the fit."""
-        rank = np.argsort(self.column)
-        named = [Regime(tuple(sorted(rank[list(r.targets)].tolist())), r.codes, r.reals) for r in regimes]
-        return sorted(named, key=lambda regime: regime.targets)
 
     @property
     def epoch(self) -> int:

@@ -62,8 +62,10 @@ class _Columns:
         product = joint.sum(axis=2, keepdims=True) * joint.sum(axis=1, keepdims=True)
         with np.errstate(divide="ignore", invalid="ignore"):
             information = np.where(joint > 0, joint * np.log(joint / product), 0.0).sum(axis=(1, 2))
+        information[self._data.is_context] = -1.0  # whose rows need not be spread alike over the regimes
         information[target] = -1.0
-        return [int(j) for j in np.argsort(-information, kind="stable")[: min(NEAREST, n - 1)]]
+        others = int((~self._data.is_context).sum()) - 1
+        return [int(j) for j in np.argsort(-information, kind="stable")[: min(NEAREST, others)]]
 
     @cached_property
     def _indicators(self) -> Block:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enco.data import InterventionalData, Regime
+from enco.data.variables import Condition
 from enco.interventions.two_sample import effect_p_values
 
 __all__ = ["Verdict", "believed", "judged", "probability_without_effect"]
@@ -117,5 +118,6 @@ def believed(data: InterventionalData, verdicts: Sequence[Verdict]) -> Intervent
     regimes = [data.observational]
     for k, regime in enumerate(data.interventional):
         targets = tuple(target for target in regime.targets if (k, target) not in in_vain)
-        regimes.append(Regime(targets, regime.codes, regime.reals))
+        condition = regime.condition._replace(targets=targets) if targets else Condition()
+        regimes.append(Regime.of(condition, regime.codes, regime.reals))
     return InterventionalData._from_checked(data.variables, regimes)

@@ -15,7 +15,15 @@ from enco.data.variables import Condition, Regime
 from enco.errors import DataError
 from enco.io._record import Notation
 
-__all__ = ["check_notation", "meanings_of", "notation_of", "parse_targets", "relabelled", "resolve_targets", "target_labels"]
+__all__ = [
+    "check_notation",
+    "meanings_of",
+    "notation_of",
+    "parse_targets",
+    "relabelled",
+    "resolve_targets",
+    "target_labels",
+]
 
 _DEFAULT_CONTROL = ("", "control")
 _SHOWN_NAMES = 5

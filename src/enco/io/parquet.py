@@ -19,8 +19,8 @@ from enco.errors import FileFormatError
 from enco.io._atomic import atomic_file
 from enco.io._paths import existing_file, naming_file
 from enco.io._record import DEFAULT_SEPARATOR, DEFAULT_TARGET, Notation, Record
-from enco.io.formats import missing_package
 from enco.io._targets import notation_of
+from enco.io.formats import missing_package
 from enco.io.frames import data_from_frame, frame_from_data
 from enco.system.process_memory import shortage
 

@@ -1,6 +1,7 @@
 """The table of interventions: what each did to its target, and what it seems to have hit besides."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -10,58 +11,97 @@ import pandas as pd
 from enco.data import InterventionalData, Regime
 from enco.errors import FileFormatError
 from enco.interventions.verdicts import Verdict
+from enco.result.fields import is_number, shares_in
 from enco.score.objective import CLEAR_HARM
 from enco.score.strength import Strength
 
-__all__ = ["COLUMNS", "NO_EFFECT", "PERFECT", "SOFT", "in_words", "intervention_table", "table_of_records"]
+__all__ = [
+    "COLUMNS",
+    "NO_EFFECT",
+    "PERFECT",
+    "SHIFT_COLUMNS",
+    "SOFT",
+    "UNKNOWN",
+    "Outcome",
+    "in_words",
+    "intervention_table",
+    "probabilities_in",
+    "shifts_in",
+    "table_of_records",
+]
 
-PERFECT, SOFT, NO_EFFECT = "perfect", "soft", "no effect"
+PERFECT, SOFT, NO_EFFECT, UNKNOWN = "perfect", "soft", "no effect", "unknown target"
 COLUMNS = {
-    "regime": str,  # its targets, joined by +
-    "target": str,
+    "regime": str,  # its label, or its targets joined by +
+    "target": str,  # empty if it is not known
+    "inferred": bool,  # whether the fit has found the target, and no label names it
     "rows": int,
     "verdict": str,
     "share": float,  # of the rows in which it took hold, nan if that is not known
+    "evidence": float,  # nats by which that explains the rows better than no effect does, nan without a search
     "p_value": float,  # of a test that nothing was done, nan if it was not tested
     "effect_size": float,  # of the target by itself: total variation, or standard deviations
     "suspects": list,  # variables that it seems to have hit besides its targets
 }
+SHIFT_COLUMNS = {"regime": str, "variable": str, "p_value": float, "size": float}
+_MAYBE_MISSING = ("share", "evidence", "p_value", "effect_size")
 LEAST_SHARE = 0.05  # of the rows, with less an intervention counts as one without effect
 MOST_SUSPECTS = 0.5  # share of the variables beyond which a regime differs in more than an intervention
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """What a fit has found out about one intervention regime.
+
+    Attributes
+    ----------
+    targets : tuple of int
+        Columns of the data: those of the label, or those that were inferred.
+    inferred : bool
+        Whether the label names none.
+    strengths : mapping
+        By target.
+    suspects : tuple of str
+        Variables that it seems to have hit besides.
+    """
+
+    targets: tuple[int, ...]
+    inferred: bool = False
+    strengths: Mapping[int, Strength] = field(default_factory=dict)
+    suspects: tuple[str, ...] = ()
+
+
 def intervention_table(
-    data: InterventionalData,
-    verdicts: Sequence[Verdict],
-    strengths: Mapping[tuple[frozenset[str], str], Strength],
-    suspects: Mapping[frozenset[str], Sequence[str]],
+    data: InterventionalData, verdicts: Sequence[Verdict], outcomes: Sequence[Outcome] | None = None
 ) -> pd.DataFrame:
-    """List every target of every intervention regime of the data, as they were given.
+    """List every target of every intervention regime of the data.
 
     Parameters
     ----------
     data : InterventionalData
+        With the labels as they were given.
     verdicts : sequence of Verdict
-    strengths : mapping
-        By the targets of a regime, and the target.
-    suspects : mapping
-        By the targets of a regime.
+    outcomes : sequence of Outcome, optional
+        What a fit has found out, one for each intervention regime.
 
     Examples
     --------
     >>> x = np.array([[0, 1], [1, 0]])
     >>> data = InterventionalData.from_environments([x, x], [None, "X1"])
-    >>> table = intervention_table(data, [Verdict(0, 0, 2, 0.7, 0.9)], {}, {})
+    >>> table = intervention_table(data, [Verdict(0, 0, 2, 0.7, 0.9)])
     >>> table[["regime", "target", "rows", "verdict", "p_value"]].values.tolist()
     [['X1', 'X1', 2, 'no effect', 0.7]]
     """
     judged = {(verdict.regime, verdict.target): verdict for verdict in verdicts}
+    known = outcomes or [Outcome(regime.targets, regime.unknown) for regime in data.interventional]
     records = []
-    for k, regime in enumerate(data.interventional):
-        targets = frozenset(data.names[j] for j in regime.targets)
-        for target in regime.targets:
-            name, verdict = data.names[target], judged.get((k, target))
-            strength = strengths.get((targets, name))
+    for k, (regime, outcome) in enumerate(zip(data.interventional, known, strict=True)):
+        shared = {"regime": data.regime_name(regime), "inferred": outcome.inferred, "rows": regime.n_rows}
+        if not outcome.targets:
+            said = NO_EFFECT if outcomes else UNKNOWN
+            records.append(shared | {"target": "", "verdict": said, "suspects": sorted(outcome.suspects)})
+        for target in outcome.targets:
+            verdict, strength = judged.get((k, target)), outcome.strengths.get(target)
             in_vain = verdict is not None and not verdict.has_effect
             if in_vain and (strength is None or strength.effect <= CLEAR_HARM):
                 share, nothing = 0.0, True
@@ -70,18 +110,19 @@ def intervention_table(
                 nothing = share < LEAST_SHARE
             soft = strength is not None and strength.evidence > CLEAR_HARM
             records.append(
-                {
-                    "regime": "+".join(data.names[j] for j in regime.targets),
-                    "target": name,
-                    "rows": regime.n_rows,
+                shared
+                | {
+                    "target": data.names[target],
                     "verdict": NO_EFFECT if nothing else SOFT if soft else PERFECT,
                     "share": share,
+                    "evidence": np.nan if strength is None else strength.effect,
                     "p_value": np.nan if verdict is None else verdict.p_value,
                     "effect_size": _effect_size(data, regime, target),
-                    "suspects": sorted(suspects.get(targets, ())),
+                    "suspects": sorted(outcome.suspects),
                 }
             )
-    return pd.DataFrame(records, columns=list(COLUMNS))
+    table = pd.DataFrame(records, columns=list(COLUMNS))
+    return table.astype(dict.fromkeys(_MAYBE_MISSING, float) | {"rows": int, "inferred": bool})
 
 
 def table_of_records(source: Path, records: Any) -> pd.DataFrame | None:
@@ -96,23 +137,64 @@ def table_of_records(source: Path, records: Any) -> pd.DataFrame | None:
     """
     if records is None:
         return None
-    kinds = {
-        **COLUMNS,
-        "share": (int, float, type(None)),
-        "p_value": (int, float, type(None)),
-        "effect_size": (int, float),
-    }
-    valid = isinstance(records, list) and all(
-        isinstance(record, dict)
-        and record.keys() == COLUMNS.keys()
-        and all(isinstance(record[name], kind) for name, kind in kinds.items())  # type: ignore[arg-type]
+    kinds: dict[str, Any] = {**COLUMNS} | dict.fromkeys(_MAYBE_MISSING, (int, float, type(None)))
+    records = [_UNTIL_0_1 | record for record in records] if _listed(records) else records
+    valid = _listed(records) and all(
+        record.keys() == COLUMNS.keys()
+        and all(isinstance(record[name], kind) for name, kind in kinds.items())
         and all(isinstance(name, str) for name in record["suspects"])
         for record in records
     )
     if not valid:
         raise FileFormatError(f"{source}: 'interventions' must be a list of objects with {', '.join(COLUMNS)}")
     table = pd.DataFrame(records, columns=list(COLUMNS))
-    return table.astype({"share": float, "p_value": float, "effect_size": float, "rows": int})
+    return table.astype(dict.fromkeys(_MAYBE_MISSING, float) | {"rows": int, "inferred": bool})
+
+
+def shifts_in(source: Path, records: Any) -> pd.DataFrame | None:
+    """Build the table of shifts that the graph does not explain from what a file holds.
+
+    Examples
+    --------
+    >>> shifts_in(Path("graph.json"), [{"regime": "A"}])
+    Traceback (most recent call last):
+        ...
+    enco.errors.FileFormatError: graph.json: 'shifts' must be a list of objects with regime, variable, p_value, size
+    """
+    if records is None:
+        return None
+    valid = _listed(records) and all(
+        record.keys() == SHIFT_COLUMNS.keys()
+        and all(isinstance(record[name], str) for name in ("regime", "variable"))
+        and all(is_number(record[name], 0.0) and record[name] <= 1 for name in ("p_value", "size"))
+        for record in records
+    )
+    if not valid:
+        raise FileFormatError(f"{source}: 'shifts' must be a list of objects with {', '.join(SHIFT_COLUMNS)}")
+    return pd.DataFrame(records, columns=list(SHIFT_COLUMNS)).astype({"p_value": float, "size": float})
+
+
+def probabilities_in(source: Path, content: Any, variables: Sequence[str]) -> pd.DataFrame | None:
+    """Build the table of target probabilities from what a file holds.
+
+    Examples
+    --------
+    >>> probabilities_in(Path("graph.json"), {"drug X": [0.5, 1.0]}, ["A", "B"]).loc["drug X", "B"]
+    np.float64(1.0)
+    """
+    if content is None:
+        return None
+    rows = shares_in(list(content.values())) if isinstance(content, dict) and content else None
+    if rows is None or rows.shape != (len(content), len(variables)):
+        raise FileFormatError(f"{source}: 'target_probability' must map regimes to a number for each variable")
+    return pd.DataFrame(rows, index=list(content), columns=list(variables))
+
+
+_UNTIL_0_1 = {"inferred": False, "evidence": None}  # what earlier versions did not write
+
+
+def _listed(records: Any) -> bool:
+    return isinstance(records, list) and all(isinstance(record, dict) for record in records)
 
 
 def in_words(table: pd.DataFrame, n_variables: int) -> list[str]:
@@ -122,15 +204,26 @@ def in_words(table: pd.DataFrame, n_variables: int) -> list[str]:
     --------
     >>> x = np.array([[0, 1], [1, 0]])
     >>> data = InterventionalData.from_environments([x, x], [None, "X1"])
-    >>> in_words(intervention_table(data, [Verdict(0, 0, 2, 0.7, 0.9)], {}, {}), 2)
+    >>> in_words(intervention_table(data, [Verdict(0, 0, 2, 0.7, 0.9)]), 2)
     ['no intervention had an effect: directions rest on observational rows alone']
     """
     found = []
+    unknown = table[table["verdict"] == UNKNOWN]
+    if len(unknown):
+        found.append(
+            f"targets of {len(unknown)} regimes are not known and will be inferred: {_some(unknown['regime'])}"
+        )
+    inferred = table[table["inferred"] & (table["target"] != "")]
+    if len(inferred):
+        listed = [
+            f"{regime}: {' and '.join(group['target'])}" for regime, group in inferred.groupby("regime", sort=False)
+        ]
+        found.append(f"inferred targets: {_some(listed)}")
     in_vain = table[table["verdict"] == NO_EFFECT]
     if len(in_vain) and len(in_vain) == len(table):
         found.append("no intervention had an effect: directions rest on observational rows alone")
     elif len(in_vain):
-        found.append(f"{len(in_vain)} of {len(table)} interventions had no effect: {_some(in_vain['target'])}")
+        found.append(f"{len(in_vain)} of {len(table)} interventions had no effect: {_some(in_vain['regime'])}")
     soft = table[table["verdict"] == SOFT]
     if len(soft):
         listed = [

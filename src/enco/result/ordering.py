@@ -46,8 +46,13 @@ def report_of_order(ordered: AcyclicResult, names: tuple[str, ...]) -> dict[str,
     return {"components": components, "gap": ordered.gap, "removed": removed}
 
 
-def report_of_moves(moves: Sequence[Move], start: NDArray[np.bool_], names: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Say what the search did to a graph: the edges that each move added and removed, and its gain in nats."""
+def report_of_moves(
+    moves: Sequence[Move], start: NDArray[np.bool_], names: tuple[str, ...], hidden: NDArray[np.bool_]
+) -> list[dict[str, Any]]:
+    """Say what the search did to a graph: the edges that each move added and removed, and its gain in nats.
+
+    Edges of variables that are hidden, which no graph shows, are left out, and so are moves of no others.
+    """
     report, state = [], State.of(start)
     for move in moves:
         after = state.changed(move.families)
@@ -56,9 +61,11 @@ def report_of_moves(moves: Sequence[Move], start: NDArray[np.bool_], names: tupl
                 [names[cause], names[effect]]
                 for effect in move.families
                 for cause in one.parents[effect] - other.parents[effect]
+                if not hidden[cause]
             )
             for one, other in ((after, state), (state, after))
         ]
-        report.append({"move": move.kind, "added": changes[0], "removed": changes[1], "gain": move.gain})
+        if any(changes):
+            report.append({"move": move.kind, "added": changes[0], "removed": changes[1], "gain": move.gain})
         state = after
     return report

@@ -21,7 +21,7 @@ from enco.knowledge import REQUIRED
 from enco.result.evidence import Evidence
 from enco.result.fields import LATENT, check_graph, check_history, check_parameters
 from enco.result.folder import GRAPH, HISTORY, PARAMETERS, result_in
-from enco.result.interventions import table_of_records
+from enco.result.interventions import probabilities_in, shifts_in, table_of_records
 from enco.result.ordering import report_of_order
 from enco.result.storage import read_folder, write_folder
 
@@ -87,10 +87,17 @@ class Result:
     edge_epochs : uint8 [epochs / 8, N, N] or None
         Which pairs were edges after each epoch, a bit each; see `edges_after`.
     interventions : DataFrame or None
-        What every intervention did, one row for each regime and target: ``rows``; the ``verdict``, "perfect", "soft"
-        or "no effect"; the ``share`` of the rows in which it took hold; the ``p_value`` of a test that nothing was
+        What every intervention did, one row for each regime and target: whether the target was ``inferred``, because
+        no label names it; ``rows``; the ``verdict``, "perfect", "soft" or "no effect"; the ``share`` of the rows in
+        which it took hold; the ``evidence`` that it did anything, in nats; the ``p_value`` of a test that nothing was
         done; the ``effect_size`` on the target by itself, total variation or standard deviations; and ``suspects``,
         variables that it seems to have hit although no label says so.
+    target_probability : DataFrame or None
+        Of every variable to be a target of every regime whose targets are not known; None if there is no such regime.
+    shifts : DataFrame or None
+        Variables that shift in a regime although the graph says that they cannot: ``regime``, ``variable``, the
+        ``p_value`` of a test of that variable alone, and the ``size`` of the difference, total variation or that
+        between distribution functions.
     data_digest : str or None
         Of the data, if the fit recorded it (as `enco fit` does, to know them again).
     """
@@ -113,6 +120,8 @@ class Result:
     lc_scores: Floats | None = None
     edge_epochs: Edges | None = None
     interventions: pd.DataFrame | None = None
+    target_probability: pd.DataFrame | None = None
+    shifts: pd.DataFrame | None = None
     data_digest: str | None = None
 
     @classmethod
@@ -371,9 +380,11 @@ class Result:
             "seconds": self.seconds,
             "version": self.version,
         }
-        if self.interventions is not None:
-            table = self.interventions.astype(object)
-            content["interventions"] = table.where(table.notna(), None).to_dict("records")
+        for name in ("interventions", "shifts"):
+            if (table := getattr(self, name)) is not None:
+                content[name] = table.astype(object).where(table.notna(), None).to_dict("records")
+        if (probability := self.target_probability) is not None:
+            content["target_probability"] = dict(zip(probability.index, probability.to_numpy().tolist(), strict=True))
         if self.data_digest is not None:
             content["data_digest"] = self.data_digest
         if self.confounder_scores is not None:
@@ -440,6 +451,8 @@ class Result:
             seconds=content["seconds"],
             version=content["version"],
             interventions=table_of_records(place / GRAPH, content.get("interventions")),
+            target_probability=probabilities_in(place / GRAPH, content.get("target_probability"), content["variables"]),
+            shifts=shifts_in(place / GRAPH, content.get("shifts")),
             data_digest=content.get("data_digest"),
             **{name: arrays[name] for name in (*LATENT, _EDGE_EPOCHS) if name in arrays},
         )

@@ -12,16 +12,17 @@ predicted from the others. A gain is evidence beyond chance if it exceeds the lo
 `CLEAR_HARM`, the evidence that an edge is asked for in rows that intervene on its cause.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from enco.data import Regime
-from enco.score.objective import Objective, families_of
+from enco.score.objective import CLEAR_HARM, Objective, families_of
+from enco.score.strength import Strength
 
-__all__ = ["Suspect", "suspects", "with_targets"]
+__all__ = ["Suspect", "chance", "hit_gains", "suspects", "with_hits"]
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -45,7 +46,42 @@ class Suspect:
     gain: float
 
 
-def suspects(objective: Objective, graph: Mask, least: float) -> list[Suspect]:
+def hit_gains(objective: Objective, graph: Mask) -> Floats:
+    """Return what it gains to believe that a regime has hit a variable besides its targets, nats [regimes, N].
+
+    It is -inf for the targets themselves, and where nothing was intervened on.
+
+    Parameters
+    ----------
+    objective : Objective
+    graph : bool [N, N]
+    """
+    assert objective.own is not None, "nothing says how variables are distributed by themselves"
+    regimes = objective.regimes
+    gains = np.full((len(regimes), len(graph)), -np.inf)
+    for effect, parents in families_of(graph):
+        predictor, price = objective.predictors[effect], objective.edge_price(effect)
+        now = predictor.by_regime(parents)
+        for k, regime in enumerate(regimes):
+            if regime.is_observational or not regime.free(effect):
+                continue
+            gains[k, effect] = gain = float(now[k]) - objective.own(k, effect)
+            if gain < -CLEAR_HARM:  # its parents explain it there: nothing has cut it off from them
+                continue
+            for cause in sorted(parents & set(regime.targets)):
+                # The edge may stand for the hit: what it brings in all other regimes is then less than it costs.
+                without = predictor.by_regime(parents - {cause})
+                elsewhere = float((without - now).sum() - (without - now)[k])
+                gains[k, effect] = max(gains[k, effect], gain + price - elsewhere)
+    return gains
+
+
+def chance(gains: Floats) -> float:
+    """Nats that the largest of so many gains may have by chance: the log of their number."""
+    return float(np.log(max(1, np.isfinite(gains).sum())))
+
+
+def suspects(gains: Floats, least: float) -> list[Suspect]:
     """List the variables that regimes seem to have hit besides their targets, those with the largest gain first.
 
     Of each variable only the regime with the largest gain: rows that follow another mechanism mislead what is learned
@@ -53,49 +89,36 @@ def suspects(objective: Objective, graph: Mask, least: float) -> list[Suspect]:
 
     Parameters
     ----------
-    objective : Objective
-    graph : bool [N, N]
+    gains : float64 [regimes, N]
+        See `hit_gains`.
     least : float
-        Nats that a gain must exceed, besides the log of the number of possible hits.
+        Nats that a gain must exceed, besides what chance may explain.
+
+    Examples
+    --------
+    >>> suspects(np.array([[-np.inf, -np.inf], [-np.inf, 20.0], [-np.inf, 30.0]]), least=6.0)
+    [Suspect(regime=2, variable=1, gain=23.306...)]
     """
-    assert objective.own is not None, "nothing says how variables are distributed by themselves"
-    regimes, n = objective.regimes, len(graph)
-    possible = sum(n - len(regime.targets) for regime in regimes if regime.targets)
-    threshold = least + float(np.log(max(1, possible)))
-    found = []
-    for effect, parents in families_of(graph):
-        predictor, price = objective.predictors[effect], objective.edge_price(effect)
-        now = predictor.by_regime(parents)
-        for k, regime in enumerate(regimes):
-            if not regime.targets or effect in regime.targets:
-                continue
-            gain = float(now[k]) - objective.own(k, effect)
-            if gain > threshold:
-                found.append(Suspect(k, effect, gain - threshold))
-                continue
-            if gain < -threshold:  # its parents explain it there: nothing has cut it off from them
-                continue
-            for cause in parents & set(regime.targets):
-                # The edge may stand for the hit: what it brings in all other regimes is then less than it costs.
-                without = predictor.by_regime(parents - {cause})
-                elsewhere = float((without - now).sum() - (without - now)[k])
-                better = gain + price - elsewhere
-                if better > threshold:
-                    found.append(Suspect(k, effect, better - threshold))
-                    break
-    found.sort(key=lambda suspect: (-suspect.gain, suspect.regime, suspect.variable))
-    first: dict[int, Suspect] = {}
-    for suspect in found:
-        first.setdefault(suspect.variable, suspect)
-    return list(first.values())
+    beyond = gains - (least + chance(gains))
+    first = beyond.argmax(axis=0)
+    found = [Suspect(int(k), j, float(beyond[k, j])) for j, k in enumerate(first) if beyond[k, j] > 0]
+    return sorted(found, key=lambda suspect: (-suspect.gain, suspect.regime, suspect.variable))
 
 
-def with_targets(regimes: Sequence[Regime], found: Sequence[Suspect]) -> list[Regime]:
-    """Name variables that regimes seem to have hit among their targets."""
-    more: dict[int, set[int]] = {}
+def with_hits(
+    regimes: Sequence[Regime], found: Sequence[Suspect], strengths: Sequence[Strength], unknown: Collection[int]
+) -> list[Regime]:
+    """Revise what regimes act on: variables that they seem to have hit join their targets.
+
+    Targets of unknown regimes, which were guessed, leave where the graph explains them without an intervention.
+    """
+    targets = [set(regime.targets) for regime in regimes]
+    for it in strengths:
+        if it.regime in unknown and it.effect <= CLEAR_HARM:
+            targets[it.regime].discard(it.variable)
     for suspect in found:
-        more.setdefault(suspect.regime, set()).add(suspect.variable)
+        targets[suspect.regime].add(suspect.variable)
     return [
-        Regime(tuple({*regime.targets, *more.get(k, set())}), regime.codes, regime.reals)
-        for k, regime in enumerate(regimes)
+        Regime.of(regime.condition._replace(targets=tuple(sorted(hit))), regime.codes, regime.reals)
+        for regime, hit in zip(regimes, targets, strict=True)
     ]

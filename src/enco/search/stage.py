@@ -34,7 +34,7 @@ from enco.score.own import OwnLosses, own_losses
 from enco.score.regression import RegressionPredictor, Regressions
 from enco.score.rows import Sample
 from enco.score.strength import Strength, strengths
-from enco.score.suspects import suspects
+from enco.score.suspects import hit_gains, suspects
 from enco.search.dag import Path, search
 from enco.search.orders import BestParents
 from enco.search.state import Rules
@@ -248,9 +248,12 @@ class _Workers(AbstractContextManager["_Workers"]):
         """Compare the rows of every regime with what the graph allows in them."""
         columns, graph = self._columns, path.graph
         families = [parents for _, parents in families_of(graph)]
+        gains = hit_gains(objective, graph)
+        gains[:, self.problem.data.is_context[self.problem.column]] = -np.inf  # no intervention acts on context
         return replace(
             path,
-            suspects=suspects(objective, graph, CLEAR_HARM),
+            gains=gains,
+            suspects=suspects(gains, CLEAR_HARM),
             strengths=strengths(objective.predictors, families, self.sample.regimes, columns),
         )
 

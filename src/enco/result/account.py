@@ -1,0 +1,103 @@
+"""What a fit has found out about the regimes, as tables of a result: names instead of places in the search."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from enco.data import InterventionalData, Regime
+from enco.fitting.loop import Discovery
+from enco.interventions.shifts import unexplained
+from enco.result.interventions import SHIFT_COLUMNS, Outcome
+from enco.score.suspects import chance
+from enco.search.dag import Path
+
+__all__ = ["accounts", "shift_table", "target_probability"]
+
+LEAST_P = 1e-300  # smaller ones say nothing more
+
+
+def accounts(discovery: Discovery, paths: Sequence[Path], regimes: Sequence[Regime]) -> list[Outcome]:
+    """Say of every intervention regime of the data what it has acted on, and how strongly.
+
+    Parameters
+    ----------
+    discovery : Discovery
+    paths : sequence of Path
+        All searches, in order.
+    regimes : sequence of Regime
+        Those of the search, with the targets that they have in the last one.
+    """
+    labelled, column = discovery.labelled, discovery.column
+    # Of the first search that looked at it: where an intervention is known to be soft, its rows count.
+    strengths = {(it.regime, it.variable): it for path in reversed(paths) for it in path.strengths}
+    last = paths[-1].suspects if paths else []
+    found = []
+    for k in labelled.place:
+        named, targets = labelled.regimes[k].targets, regimes[k].targets
+        inferred = k in labelled.unknown
+        more = [*set(targets).difference(() if inferred else named), *(it.variable for it in last if it.regime == k)]
+        acted_on = targets if inferred else named
+        found.append(
+            Outcome(
+                tuple(sorted(int(column[j]) for j in acted_on)),
+                inferred,
+                {int(column[j]): strengths[k, j] for j in acted_on if (k, j) in strengths},
+                tuple(sorted({discovery.given.names[column[j]] for j in more} if not inferred else ())),
+            )
+        )
+    return found
+
+
+def shift_table(
+    discovery: Discovery, graph: NDArray[np.bool_], outcomes: Sequence[Outcome], data: InterventionalData
+) -> pd.DataFrame:
+    """List variables that shift in regimes although the graph says that they cannot, the clearest first.
+
+    Parameters
+    ----------
+    discovery : Discovery
+    graph : bool [N, N]
+        In the order of the names.
+    outcomes : sequence of Outcome
+    data : InterventionalData
+        As it was given.
+    """
+    given, shifts = discovery.given, discovery.shifts
+    hit = shifts.clear & given.is_context  # rows of a regime may come from other batches than those of the rest
+    for acted, outcome in zip(hit, outcomes, strict=True):
+        acted[[*outcome.targets, *map(given.position, outcome.suspects)]] = True
+    rank = np.argsort(discovery.column)
+    place = np.argwhere(unexplained(shifts, hit, graph[np.ix_(rank, rank)]))
+    records = [
+        {
+            "regime": data.regime_name(data.interventional[k]),
+            "variable": given.names[j],
+            "p_value": max(LEAST_P, float(np.exp(shifts.log_p[k, j]))),
+            "size": float(shifts.size[k, j]),
+        }
+        for k, j in sorted(place.tolist(), key=lambda at: (shifts.log_p[at[0], at[1]], at))
+    ]
+    return pd.DataFrame(records, columns=list(SHIFT_COLUMNS)).astype({"p_value": float, "size": float})
+
+
+def target_probability(
+    discovery: Discovery, paths: Sequence[Path], regimes: Sequence[Regime], data: InterventionalData
+) -> pd.DataFrame | None:
+    """Return how probable it is that each regime of unknown targets acts on each variable; None if there is none.
+
+    That is sigmoid(gain - log n), with the nats that a hit explains better than no hit, and n possible hits.
+    """
+    labelled = discovery.labelled
+    if not labelled.unknown or not paths:
+        return None
+    gains = paths[-1].gains.copy()
+    for it in paths[-1].strengths:
+        gains[it.regime, it.variable] = it.effect
+    rank = np.argsort(discovery.column)[~discovery.given.is_context]
+    unknown = [k for k, place in enumerate(labelled.place) if place in labelled.unknown]
+    rows = [expit(gains[labelled.place[k]][rank] - chance(gains)) for k in unknown]
+    index = [data.regime_name(data.interventional[k]) for k in unknown]
+    return pd.DataFrame(rows, index=index, columns=list(data.without_context().names))

@@ -206,4 +206,5 @@ def _score_graphs(
 
 def _free(model: ConditionalModel, regime: Regime) -> Mask:
     """Pairs whose effect is not a target: an intervention cuts the edges into its targets."""
-    return regime.free(model.candidates.effect)
+    free: Mask = regime.free(model.candidates.effect)
+    return free

@@ -10,7 +10,7 @@ from scipy.special import expit
 
 from enco import simulate
 from enco.data import InterventionalData
-from enco.discover import conclude
+from enco.discover import _Found, conclude
 from enco.errors import EncoError, FileFormatError, SettingsError
 from enco.fitting.loop import Discovery, EpochRecord
 from enco.io import read_graph
@@ -142,7 +142,7 @@ def set_moves(monkeypatch, *moves):
             parents = {names.index(k): frozenset(map(names.index, causes)) for k, causes in families.items()}
             done.append(Move(kind, parents, gain))
             state, total = state.changed(parents), total - gain
-        return [Path(state.graph, done, 100.0, total)], []
+        return _Found([Path(state.graph, done, 100.0, total)], discovery.labelled.regimes)
 
     monkeypatch.setattr("enco.discover._searched", searched)
 
@@ -190,7 +190,7 @@ def test_the_search_starts_from_the_acyclic_graph(monkeypatch):
 
     def searched(discovery, graph, confounded, on_progress, journal):
         given.append(graph.copy())
-        return [Path(graph, [], 0.0, 0.0)], []
+        return _Found([Path(graph, [], 0.0, 0.0)], discovery.labelled.regimes)
 
     monkeypatch.setattr("enco.discover._searched", searched)
     set_evidence(monkeypatch, {})

@@ -22,8 +22,8 @@ TargetSet = str | int | Iterable[str | int]
 class InterventionalData(FormatMethods):
     """A data set in canonical form: one observational regime first, then one regime per intervention.
 
-    Rows of regimes with the same targets, and the same label if they have one, are joined. Blocks of rows are read-only and may be memory maps;
-    they are copied only if that cannot be avoided.
+    Rows of regimes with the same targets, and the same label if they have one, are joined. Blocks of rows are read-only
+    and may be memory maps; they are copied only if that cannot be avoided.
 
     Parameters
     ----------

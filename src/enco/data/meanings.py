@@ -126,14 +126,14 @@ class Meanings:
 
     @classmethod
     def from_toml(cls, path: str | PathLike[str]) -> Meanings:
-        """Read a TOML file: one line for each label.
+        r"""Read a TOML file: one line for each label.
 
         Examples
         --------
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = Path(folder, "map.toml")
-        ...     _ = path.write_text('"drug X" = ["A", "B"]\\n"drug Y" = "unknown"\\n')
+        ...     _ = path.write_text('"drug X" = ["A", "B"]\n"drug Y" = "unknown"\n')
         ...     Meanings.from_toml(path).known["drug X"].targets
         ('A', 'B')
         """

@@ -65,7 +65,7 @@ class Record:
 
     def to_json(self) -> str:
         """Return one line of text."""
-        record = {
+        record: dict[str, Any] = {
             "version": 1,
             "rows": self.rows,
             "target": self.notation.target,

@@ -17,11 +17,11 @@ from enco.cli import main
 from enco.errors import SettingsError
 
 SPECS = [
-    "ablation", "continuous", "continuous-dense", "continuous-small", "deterministic", "estimators",
-    "failed", "gradient-variance",
+    "ablation", "batch", "continuous", "continuous-dense", "continuous-small", "deterministic", "estimators",
+    "failed", "gradient-variance", "imperfect",
     "interventional-rows", "large-sample", "latents", "learning-curves", "mixed", "non-neural", "observational-rows",
     "off-target", "partial", "real-world", "real-world-small", "scalability", "scalability-continuous",
-    "scalability-few-rows", "small-sample", "soft", "table1",
+    "scalability-few-rows", "small-sample", "soft", "table1", "unknown-targets",
 ]  # fmt: skip
 
 OWN = """

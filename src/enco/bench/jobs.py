@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.metrics import average_precision_score
 
 from enco.baselines import find_method
 from enco.bench.gradient_variance import measure_variance
@@ -16,6 +17,7 @@ from enco.bench.machine import code_fingerprint, machine, peak_memory_mb, reset_
 from enco.bench.problem import Problem, Simulation
 from enco.bench.problem_kinds import make_problem, told_apart
 from enco.bench.records import DONE, Record, key_of
+from enco.data import InterventionalData
 from enco.errors import SettingsError
 from enco.metrics import confounder_scores, edge_scores, shd, sid
 from enco.result import Result
@@ -23,6 +25,7 @@ from enco.settings import Settings
 
 __all__ = ["TASKS", "Job", "run_job"]
 
+SURE = 0.9  # probability of an edge from which on a result counts as sure of it
 LARGEST_FOR_SID = 200  # beyond, counting wrong adjustment sets takes longer than it is worth
 
 
@@ -135,8 +138,10 @@ def _fit(job: Job, n_jobs: int, on_start: Callable[[], None]) -> Record:
     on_start()
     result = find_method(job.method).fit(data, seed=job.problem.seed, n_jobs=n_jobs, **job.settings)
     return {
-        **_scores(result, truth),
+        **_scores(result, truth, graph := _graph_part(result, data)),
+        **_sureness(result.edge_probability[graph], truth),
         **_confounders(result, job.problem),
+        **job.problem.judge(result),
         "epochs": len(result.history),
         "seconds": round(result.seconds, 3),
         "settings": result.settings,
@@ -170,14 +175,20 @@ def _enco_settings(job: Job) -> Settings:
     return settings
 
 
-def _scores(result: Result, truth: NDArray[np.bool_]) -> Record:
-    found = result.adjacency.astype(bool)
+def _graph_part(result: Result, data: InterventionalData) -> tuple[NDArray[np.intp], ...]:
+    """Select the entries of a matrix that are about variables: some methods have context columns in their graph."""
+    names = data.without_context().names
+    return np.ix_(*[[result.variables.index(name) for name in names]] * 2)
+
+
+def _scores(result: Result, truth: NDArray[np.bool_], graph: tuple[NDArray[np.intp], ...]) -> Record:
+    found = result.adjacency[graph].astype(bool)
     edges = edge_scores(found, truth)
     return {
         "edges": int(found.sum()),
         "true_edges": int(truth.sum()),
-        "shd_raw": shd(result.adjacency_raw, truth),
-        "shd_ordered": shd(result.adjacency_ordered, truth),
+        "shd_raw": shd(result.adjacency_raw[graph], truth),
+        "shd_ordered": shd(result.adjacency_ordered[graph], truth),
         "shd": shd(found, truth),
         "sid": sid(found, truth) if len(truth) <= LARGEST_FOR_SID else None,
         "precision": edges.precision,
@@ -185,6 +196,17 @@ def _scores(result: Result, truth: NDArray[np.bool_]) -> Record:
         "f1": edges.f1,
         "missing": int((truth & ~found).sum()),
         "extra": int((found & ~truth).sum()),
+    }
+
+
+def _sureness(probability: NDArray[np.float64], truth: NDArray[np.bool_]) -> Record:
+    """Judge the probabilities of edges: all of them, and the pairs that the result is sure of."""
+    pairs = ~np.eye(len(truth), dtype=bool)
+    true, sure = truth[pairs], probability[pairs] >= SURE
+    return {
+        "edge_auprc": float(average_precision_score(true, probability[pairs])) if true.any() else None,
+        "confident": int(sure.sum()),
+        "confident_wrong": int((sure & ~true).sum()),
     }
 
 

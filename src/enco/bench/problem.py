@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from enco.data import InterventionalData
 from enco.errors import SettingsError
 from enco.graphs.structures import STRUCTURES
+from enco.result import Result
 from enco.simulate import SCM, categorical
 from enco.simulate.builders import CategoricalKind
 
@@ -72,6 +73,10 @@ class Simulation(ABC):
     def confounded(self) -> list[tuple[str, str]]:
         """Name the pairs of variables that share a latent cause; most problems have none."""
         return []
+
+    def judge(self, result: Result) -> dict[str, float | None]:
+        """Return figures of a result that only this kind of problem has; most kinds have none."""
+        return {}
 
     def targets(self) -> list[str]:
         """Name the variables that are intervened on."""

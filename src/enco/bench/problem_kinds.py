@@ -82,10 +82,12 @@ def _checked(name: str, kind: Any, value: Any) -> Any:
     accepted: tuple[type, ...]
     if kind in (float, float | None):
         accepted, words = (int, float), "a number"
-    elif kind is str:
+    elif kind in (str, str | None):
         accepted, words = (str,), "text"
+    elif kind is bool:
+        accepted, words = (bool,), "true or false"
     else:
         accepted, words = (int,), "a whole number"
-    if isinstance(value, bool) or not isinstance(value, accepted):
+    if isinstance(value, bool) != (kind is bool) or not isinstance(value, accepted):
         raise SettingsError(f"{name} of a problem must be {words}, got {value!r}")
     return float(value) if float in accepted else value

@@ -55,6 +55,14 @@ METRICS = {
         _share("confounder_precision", "Precision of the confounded pairs"),
         _share("lc_recall", "Recall of the confounded pairs by the paper's score"),
         _share("lc_precision", "Precision of the confounded pairs by the paper's score"),
+        _share("edge_auprc", "Average precision of the edge probabilities"),
+        Metric("confident", "Edges with a probability of 0.9 or more", "confident", digits=1, lower_is_better=False),
+        Metric("confident_wrong", "Wrong ones among edges with a probability of 0.9 or more", "confident_wrong"),
+        _share("verdicts_right", "Right verdicts on whether an intervention had an effect"),
+        _share("targets_auprc", "Average precision of the probabilities of targets"),
+        _share("hits_found", "Recall of the variables hit besides the targets"),
+        _share("hits_right", "Precision of the variables hit besides the targets"),
+        _share("flagged", "Fits that suspect a batch"),
     )
 }
 """By the field of the record."""

@@ -150,6 +150,16 @@ def test_an_existing_truth_is_not_replaced_either(folder, capsys):
         (["--rows", "many"], "--rows"),
         (["--interventional-rows", "-1"], "--interventional-rows"),
         (["--seed", "-1"], "--seed"),
+        (["--effect", "hard"], "unknown effect 'hard'; choose from perfect, soft, shift"),
+        (["--hold", "2"], "hold must be between 0 and 1, got 2"),
+        (["--failed", "nan"], "failed must be between 0 and 1"),
+        (["--off-target", "-1"], "off_target must be between 0 and 1"),
+        (["--regimes", "0"], "regimes must be at least 1"),
+        (["--targets-per-regime", "25"], "targets_per_regime must be below the number of variables, 25, got 25"),
+        (["--batches", "-1"], "batches must be at least 0"),
+        (["--batch-offset", "inf"], "batch_offset must be a finite number from 0 on"),
+        (["--batch-scale", "0.5"], "batch_scale must be a finite number from 1 on"),
+        (["--effect", "soft", "--bif", "asia", "-n", "5"], "--variables does not apply to --bif"),
         (["--size", "5"], "No such option"),
         (["--out", "a.txt"], "must end in .npz, .csv or .parquet"),
         (["--out", "nowhere/a.npz"], "the folder nowhere does not exist"),
@@ -174,3 +184,92 @@ def test_malformed_network_file(folder, capsys):
 def test_missing_out(capsys):
     assert main(["simulate"]) == 2
     assert capsys.readouterr().err == "error: Missing option '--out' / '-o'. (see enco simulate --help)\n"
+
+
+def account_beside(path):
+    return json.loads(path.with_suffix(".interventions.json").read_text())
+
+
+@pytest.mark.parametrize("suffix", ["npz", "csv", "parquet"])
+def test_what_interventions_did_is_written_beside(folder, capsys, suffix):
+    options = ["-n", "6", "--effect", "soft", "--failed", "0.5", "--off-target", "0.5", "--hold", "0.6"]
+    assert main(["simulate", *options, "--out", f"a.{suffix}", *SMALL]) == 0
+    data, account = read_data(f"a.{suffix}"), account_beside(folder / f"a.{suffix}")
+    assert account["options"] == {"effect": "soft", "hold": 0.6, "failed": 0.5, "off_target": 0.5}
+    assert [entry["regime"] for entry in account["regimes"]] == [data.regime_name(it) for it in data.interventional]
+    assert [entry["rows"] for entry in account["regimes"]] == [5] * 6
+    assert sorted(entry["share_of_rows"] for entry in account["regimes"]) == [0.0] * 3 + [0.6] * 3
+    assert sum(entry["off_target"] is not None for entry in account["regimes"]) == 3
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[1] == "rows   50 observational, 6 interventions with 5 rows each"
+    assert printed[-1] == "       a.interventions.json (what the interventions did)"
+    names, adjacency = read_graph("a.npz" if suffix == "npz" else "a.graph.json")
+    assert names == data.names
+    assert is_acyclic(adjacency)
+    assert (folder / "a.graph.json").exists() == (suffix != "npz")
+
+
+def test_confounded_pairs_are_in_an_npz_file_of_an_experiment_too(folder):
+    assert main(["simulate", "-n", "6", "--latents", "1", "--failed", "0.5", "--out", "a.npz", *SMALL]) == 0
+    assert np.load("a.npz")["confounded_pairs"].shape == (1, 2)
+
+
+def test_every_format_gets_the_same_experiment(folder):
+    options = [
+        "--kind",
+        "mixed",
+        "-n",
+        "5",
+        "--effect",
+        "shift",
+        "--batches",
+        "2",
+        "--batch-offset",
+        "0.5",
+        "--context",
+    ]
+    for name in ("a.npz", "a.csv", "b.parquet"):
+        assert main(["simulate", *options, "--out", name, "--force", *SMALL]) == 0
+    assert read_data("a.npz") == read_data("a.csv") == read_data("b.parquet")
+    assert read_data("a.npz").is_context.tolist() == [False] * 5 + [True]
+
+
+def test_a_context_column_is_no_part_of_the_true_graph(folder, capsys):
+    assert main(["simulate", "-n", "5", "--batch-offset", "0.5", "--context", "--out", "a.npz", *SMALL]) == 0
+    data, truth = read_data("a.npz"), truth_beside(folder / "a.npz")
+    assert (*truth["variables"], "batch") == data.names
+    assert "truth  a.graph.json" in capsys.readouterr().out
+    assert "adj_matrix" not in np.load("a.npz")
+
+
+def test_unknown_targets_are_in_the_account_only(folder):
+    options = ["--bif", "asia", "--unknown-targets", "--regimes", "4", "--targets-per-regime", "2"]
+    assert main(["simulate", *options, "--out", "a.csv", *SMALL]) == 0
+    data, account = read_data("a.csv"), account_beside(folder / "a.csv")
+    assert [regime.label for regime in data.interventional] == [f"condition {k}" for k in range(1, 5)]
+    assert all(regime.unknown for regime in data.interventional)
+    for entry in account["regimes"]:
+        assert len(entry["hit"]) == 2
+        assert set(entry["hit"]) == set(entry["intended"]) <= set(data.names)
+
+
+def test_batches_without_interventions(folder, capsys):
+    options = ["--interventional-rows", "0", "--batches", "2", "--batch-offset", "1", "--rows", "30", "--context"]
+    assert main(["simulate", "-n", "4", *options, "--out", "a.csv"]) == 0
+    assert "30 observational, no interventions" in capsys.readouterr().out
+    assert account_beside(folder / "a.csv")["regimes"] == []
+
+
+def test_options_at_their_defaults_change_nothing(folder):
+    assert main(["simulate", "-n", "4", "--out", "a.npz", *SMALL]) == 0
+    assert main(["simulate", "-n", "4", "--effect", "perfect", "--batches", "0", "--out", "b.npz", *SMALL]) == 0
+    assert (folder / "a.npz").read_bytes() == (folder / "b.npz").read_bytes()
+    assert not list(folder.glob("*.json"))
+
+
+def test_an_existing_account_is_not_replaced(folder, capsys):
+    (folder / "a.interventions.json").write_text("mine")
+    assert main(["simulate", "-n", "4", "--failed", "0.5", "--out", "a.npz", *SMALL]) == 2
+    assert "a.interventions.json exists already" in capsys.readouterr().err
+    assert (folder / "a.interventions.json").read_text() == "mine"
+    assert not (folder / "a.npz").exists()

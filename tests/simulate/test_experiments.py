@@ -7,7 +7,7 @@ import pytest
 
 from enco import simulate
 from enco.data import Variable
-from enco.errors import SettingsError
+from enco.errors import GraphError, SettingsError
 from enco.simulate import SCM, ContinuousMechanism, Shifted, TableCategorical, Tilted
 from enco.simulate.batches import Batch, batch_column, marginal_sds
 from enco.simulate.experiments import experiment
@@ -168,6 +168,13 @@ def test_unknown_regimes_have_no_targets_but_the_truth_does():
     assert all(len(done.intended) == 2 for done in drawn.done)
 
 
+def test_the_number_of_a_condition_does_not_tell_what_it_hits():
+    done = experiment(chain(n=20), 20, 5, np.random.default_rng(0), unknown=True).done
+    hit = [name for regime in done for name in regime.targets]
+    assert sorted(hit) == sorted(chain(n=20).observed_names)
+    assert hit != list(chain(n=20).observed_names)
+
+
 def test_sets_of_targets_come_twice_only_if_there_are_no_others():
     drawn = experiment(chain(), 100, 20, np.random.default_rng(0), regimes=7)
     targets = [regime.targets for regime in drawn.data.interventional]
@@ -294,6 +301,13 @@ def test_a_mechanism_of_ones_own_needs_a_method_for_soft_interventions():
     model = SCM(variables, [[0, 1], [0, 0]], [simulate.LinearGaussian.random([], np.random.default_rng(0)), Own([0])])
     with pytest.raises(SettingsError, match="a Own cannot be drawn anew"):
         experiment(model, 50, 20, np.random.default_rng(0), effect="soft")
+
+
+def test_other_mechanisms_must_have_the_same_parents():
+    model = chain()
+    with pytest.raises(GraphError, match="the parents of 'X1' have"):
+        model.with_mechanisms({0: model.mechanisms[1]})
+    assert model.with_mechanisms({}).mechanisms == model.mechanisms
 
 
 def test_the_batch_column_takes_a_free_name():

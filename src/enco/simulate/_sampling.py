@@ -5,6 +5,7 @@ on that generator only and not on how many threads share the work.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,6 +79,16 @@ class Sampler:
         self._column = {position: column for column, position in enumerate(observed)}
         self._observed_codes = slot[columns[~is_real[columns]]]
         self._observed_reals = slot[columns[is_real[columns]]]
+
+    def with_mechanisms(self, mechanisms: Mapping[int, Mechanism]) -> "Sampler":
+        """Return the same sampler with other mechanisms at some positions, for the same parents."""
+        chosen = list(self._mechanisms)
+        for position, mechanism in mechanisms.items():
+            _check_mechanism(self._variables[position], mechanism, chosen[position].parent_levels)
+            chosen[position] = mechanism
+        changed = copy(self)
+        changed._mechanisms = chosen
+        return changed
 
     def regimes(self, requests: Sequence[SampleRequest], rng: np.random.Generator) -> Iterator[Regime]:
         """Draw whole regimes, in order."""

@@ -155,7 +155,9 @@ def experiment(
         batch_scale=batch_scale,
     )
     names = model.observed_names
-    intended = _target_sets(len(names), targets_per_regime, regimes, rng) if interventional_rows else []
+    # The number of a condition must not tell which variable it hits.
+    count = len(names) if unknown and regimes is None else regimes
+    intended = _target_sets(len(names), targets_per_regime, count, rng) if interventional_rows else []
     fails, strays = (_chosen(share, len(intended), rng) for share in (failed, off_target))
     moved = batch_offset > 0 or batch_scale > 1
     sds = marginal_sds(model, rng) if moved or effect != "perfect" else np.ones(len(model.variables))

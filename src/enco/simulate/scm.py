@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from math import prod
 from typing import Any, Literal
 
@@ -158,8 +159,11 @@ class SCM:
         >>> bool(changed.sample(9, rng=np.random.default_rng(1)).reals[:, 0].min() > 50)
         True
         """
+        changed = copy(self)
+        changed._sampler = self._sampler.with_mechanisms(mechanisms)  # checks only these: there may be many variables
         chosen = [mechanisms.get(position, usual) for position, usual in enumerate(self.mechanisms)]
-        return SCM(self.variables, self.adjacency, chosen, latent=self.latent)
+        changed.mechanisms = tuple(chosen)
+        return changed
 
     def sample(self, rows: int, *, do: Mapping[str, Any] | None = None, rng: np.random.Generator) -> Regime:
         """Draw rows of the observed variables, under an intervention if `do` names targets.

@@ -154,6 +154,12 @@ def test_a_batch_is_flagged():
     assert experiment_scores(result, DONE)["flagged"] == 1.0
 
 
+def test_a_batch_among_the_reasons_of_a_shift_is_no_flag():
+    shifts = pd.DataFrame([["X1", "X2", 0.001, 0.5]], columns=["regime", "variable", "p_value", "size"])
+    result = told([("X1", "X1", "perfect", [], False)], shifts=shifts)
+    assert experiment_scores(result, DONE)["flagged"] == 0.0
+
+
 def test_probabilities_of_targets_are_judged_over_all_regimes():
     regimes, names = [it.target for it in DONE], [f"X{k}" for k in range(1, 6)]
     sure = pd.DataFrame([[float(name in it.targets) for name in names] for it in DONE], index=regimes, columns=names)

@@ -27,7 +27,8 @@ def experiment_scores(result: Result, done: Sequence[Done]) -> dict[str, float |
         ``verdicts_right``: share of known targets whose verdict is "no effect" exactly if the intervention failed.
         ``targets_auprc``: average precision of `target_probability` over all regimes and variables, against the
         variables that were hit. ``hits_found`` and ``hits_right``: recall and precision of suspects, against variables
-        that were hit besides the targets. ``flagged``: 1 if a sentence about the interventions speaks of a batch.
+        that were hit besides the targets. ``flagged``: 1 if a sentence about the interventions asks whether they are
+        batches.
 
     Examples
     --------
@@ -39,10 +40,12 @@ def experiment_scores(result: Result, done: Sequence[Done]) -> dict[str, float |
     truth, table = {regime.target: regime for regime in done}, result.interventions
     scores: dict[str, float | None] = dict.fromkeys(("verdicts_right", "hits_found", "hits_right", "flagged"))
     if table is not None:
-        labelled = table[~table["inferred"]] if "inferred" in table else table
+        labelled = table[~table["inferred"]]
         scores |= _verdicts(labelled, truth) | _hits(labelled, truth)
-        scores["flagged"] = float(any("batch" in said for said in in_words(table, len(result.variables))))
-    return scores | {"targets_auprc": _targets(getattr(result, "target_probability", None), truth)}
+        said = in_words(table, len(result.variables), result.shifts)
+        # A batch is also among the reasons that are listed for any shift; only a question suspects it.
+        scores["flagged"] = float(any("batch" in sentence and "?" in sentence for sentence in said))
+    return scores | {"targets_auprc": _targets(result.target_probability, truth)}
 
 
 def _verdicts(table: pd.DataFrame, truth: dict[str, Done]) -> dict[str, float | None]:

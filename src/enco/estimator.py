@@ -17,17 +17,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from enco.conditionals.torch import NetworkFactory
 from enco.data import InterventionalData, Variable
+from enco.data.meanings import UNKNOWN, Meanings
+from enco.data.variables import Condition
 from enco.discover import conclude
 from enco.errors import DataError, SettingsError
 from enco.executors.threads import count_threads
 from enco.fitting.loop import Discovery
-from enco.io import data_from_mask
 from enco.io._build import default_names
-from enco.io._targets import resolve_targets
+from enco.io._targets import relabelled, resolve_targets
+from enco.io.arrays import data_from_rows
 from enco.io.frames import is_frame, open_frame
 from enco.knowledge import Knowledge
 from enco.likelihood import Mechanisms, aligned
 from enco.result import Result
+from enco.result.interventions import with_inferred_targets
 from enco.settings import (
     CandidateRule,
     DensityName,
@@ -39,6 +42,9 @@ from enco.settings import (
 )
 
 __all__ = ["ENCO"]
+
+Reagents = Mapping[Any, Any] | str
+"""What labels mean: a mapping to targets, or "unknown"."""
 
 _OBSERVATIONAL = ("", "control")
 _DIRECT = (
@@ -52,6 +58,7 @@ _DIRECT = (
     "latent",
     "interventions",
     "off_target",
+    "regime_shift",
 )
 
 
@@ -78,14 +85,22 @@ class ENCO(BaseEstimator):
         nothing else (`Settings.paper`). Parameters and settings that differ from the default ones override it.
     candidates : {"auto", "all", "screen"} or bool [N, N]
         Pairs to consider: all of them, those that a test of dependence leaves (see `enco.screening`), or a mask of your
-        own, row = cause. "auto" is "all" for up to 75 variables and "screen" for more.
+        own, row = cause, over the variables of the graph or over all columns. "auto" is "all" for up to 75 variables
+        and "screen" for more.
     latent : bool
         Whether to look for pairs of variables that share a latent confounder.
-    interventions : {"auto", "perfect"}
+    interventions : {"auto", "perfect", "soft"} or mapping from regime to one of them
         Whether labels are tested first: rows of interventions without effect are then observational rows, and rows in
-        which an intervention did not take hold count as such. "perfect" believes every label.
+        which an intervention did not take hold count as such. "perfect" believes every label; "soft" says that targets
+        still listen to their causes, in a way of their own. A mapping says it of some regimes, by their labels or the
+        names of their targets joined by "+"; the others are tested.
     off_target : bool
         Whether variables that a regime seems to have hit, though no label says so, count as further targets of it.
+    context : sequence of str or int, optional
+        Columns of X, by name or position, that describe the circumstances of a row, such as a batch or a donor: they
+        may influence every variable, and are no part of the graph.
+    regime_shift : bool
+        Whether every regime has an intercept of its own for each continuous variable, as if it were a batch.
     network : callable, optional
         A network of your own: called with (n_inputs, n_outputs) for every variable, returns a `torch.nn.Module`.
     settings : dict or Settings, optional
@@ -103,7 +118,7 @@ class ENCO(BaseEstimator):
     Attributes
     ----------
     adjacency_matrix_ : uint8 [N, N]
-        The graph, acyclic: entry [i, j] = 1 means i -> j, in the order of the columns.
+        The graph, acyclic: entry [i, j] = 1 means i -> j, in the order of the columns that are not context.
     adjacency_matrix_raw_ : uint8 [N, N]
         The graph before cycles were broken.
     edge_probabilities_ : float64 [N, N]
@@ -120,9 +135,9 @@ class ENCO(BaseEstimator):
     result_ : Result
         All of the above, with evidence; can be saved.
     n_features_in_, n_iter_ : int
-        Variables and epochs.
+        Columns of X, with context, and epochs.
     feature_names_in_ : array of str
-        Only if the data have names of their own.
+        Names of these columns, only if the data have names of their own.
 
     Examples
     --------
@@ -145,8 +160,10 @@ class ENCO(BaseEstimator):
         preset: PresetName = Settings.preset,
         candidates: CandidateRule | ArrayLike = Settings.candidates,
         latent: bool = Settings.latent,
-        interventions: InterventionRule = Settings.interventions,
+        interventions: InterventionRule | Mapping[str, InterventionRule] = Settings.interventions,
         off_target: bool = Settings.off_target,
+        context: Sequence[str | int] | None = None,
+        regime_shift: bool = Settings.regime_shift,
         network: NetworkFactory | None = None,
         settings: Mapping[str, Any] | Settings | None = None,
         knowledge: Knowledge | None = None,
@@ -165,6 +182,8 @@ class ENCO(BaseEstimator):
         self.latent = latent
         self.interventions = interventions
         self.off_target = off_target
+        self.context = context
+        self.regime_shift = regime_shift
         self.network = network
         self.settings = settings
         self.knowledge = knowledge
@@ -189,7 +208,9 @@ class ENCO(BaseEstimator):
     _fit_data: InterventionalData
     _mechanisms: Mechanisms | None  # trained when they are first needed
 
-    def fit(self, X: Any, y: Any = None, *, targets: Sequence[Any] | None = None) -> "ENCO":
+    def fit(
+        self, X: Any, y: Any = None, *, targets: Sequence[Any] | None = None, reagents: Reagents | None = None
+    ) -> "ENCO":
         """Learn the graph.
 
         Parameters
@@ -199,8 +220,14 @@ class ENCO(BaseEstimator):
         y : ignored
             There for the sake of scikit-learn's pipelines.
         targets : sequence, one entry per row of X
-            What was intervened on: None, "" or "control" for observational rows, else a column's name or position, or
-            a collection of them. Left out if X is an InterventionalData, which knows its targets.
+            What was intervened on: None, "" or "control" for observational rows, else a column's name or position, a
+            collection of them, or a label that `reagents` explains. Left out if X is an InterventionalData, which knows
+            its targets; "unknown" makes it forget them.
+        reagents : mapping from label to targets, or "unknown"
+            What labels mean: the name or position of a column, or a list of them; None (or "unknown") for an
+            intervention whose targets nobody knows, which the fit infers; "observational"; or
+            ``{"targets": ..., "interventions": "soft"}``. "unknown" alone says that nobody knows the targets of any
+            label.
 
         Returns
         -------
@@ -212,14 +239,20 @@ class ENCO(BaseEstimator):
         >>> fitted = ENCO(max_epochs=1, random_state=0, n_jobs=1).fit(x, targets=[None] * 30 + [0] * 10)
         >>> fitted.causal_order_ in (["X1", "X2"], ["X2", "X1"])
         True
+        >>> labels = [None] * 30 + ["drug X"] * 10
+        >>> fitted = ENCO(max_epochs=1, random_state=0, n_jobs=1).fit(x, targets=labels, reagents={"drug X": None})
+        >>> fitted.result_.interventions[["regime", "inferred"]].values.tolist()
+        [['drug X', True]]
         """
         self._settings()  # refuses what is wrong before it looks at data
         n_jobs = count_threads(self.n_jobs)
         seed = _seed(self.random_state)
         if self.knowledge is not None and not isinstance(self.knowledge, Knowledge):
             raise SettingsError(f"knowledge must be a Knowledge object, got {type(self.knowledge).__name__}")
-        data = _data(X, targets)
-        settings = self._settings(data.n_variables, partial=data.partial)
+        data = _data(X, targets, reagents, context=self.context)
+        if isinstance(self.interventions, Mapping):
+            data = data.claiming({str(name): claim for name, claim in self.interventions.items()})
+        settings = self._settings(int((~data.is_context).sum()), partial=data.partial)
         started = time.perf_counter()
         discovery = Discovery(
             data,
@@ -228,7 +261,7 @@ class ENCO(BaseEstimator):
             seed=seed,
             n_jobs=n_jobs,
             network=self.network,
-            candidates=None if isinstance(self.candidates, str) else _candidate_mask(self.candidates, data.n_variables),
+            candidates=None if isinstance(self.candidates, str) else _candidate_mask(self.candidates, data, settings),
         )
         discovery.run(on_epoch=_write_line if self.verbose else lambda discovery: None)
         seconds = time.perf_counter() - started
@@ -254,18 +287,21 @@ class ENCO(BaseEstimator):
             del self.feature_names_in_
         return self
 
-    def score(self, X: Any, y: Any = None, *, targets: Sequence[Any] | None = None) -> float:
+    def score(
+        self, X: Any, y: Any = None, *, targets: Sequence[Any] | None = None, reagents: Reagents | None = None
+    ) -> float:
         """Log-likelihood of rows that the fit has not seen, given its graph; no true graph is needed.
 
         Counted are the values that no intervention set, in the rows of intervention regimes, or in observational rows
-        if there are no others. The first call trains mechanisms for the edges of the graph on the rows of the fit.
+        if there are no others. Targets that the fit has inferred count as set. Context explains nothing here. The first
+        call trains mechanisms for the edges of the graph on the rows of the fit.
 
         Parameters
         ----------
         X : InterventionalData, or array-like or data frame [rows, N]
             The same variables as in the fit; at least one row must be observational.
         y : ignored
-        targets : sequence, one entry per row of X
+        targets, reagents
             As in `fit`.
 
         Returns
@@ -283,8 +319,10 @@ class ENCO(BaseEstimator):
         True
         """
         check_is_fitted(self)
-        known = self._fit_data
-        data = aligned(_data(X, targets, known.variables), known.variables)
+        table = self.result_.interventions
+        known = with_inferred_targets(self._fit_data.without_context(), table)
+        data = _data(X, targets, reagents, known=self._fit_data.variables).without_context()
+        data = with_inferred_targets(aligned(data, known.variables), table)
         if self._mechanisms is None:
             self._mechanisms = Mechanisms(
                 known,
@@ -324,6 +362,8 @@ class ENCO(BaseEstimator):
                 raise SettingsError(f"there is no setting {name!r}; choose from {', '.join(sorted(known))}")
         for name in (*_DIRECT, *(["candidates"] if isinstance(self.candidates, str) else [])):
             direct, other = getattr(self, name), given.get(name, known[name])
+            if isinstance(direct, Mapping):  # of interventions, by regime: the data say it
+                direct = known[name]
             if direct != other and known[name] not in (direct, other):
                 raise SettingsError(
                     f"{name} is {direct!r} as a parameter and {other!r} in settings: give it in one place only"
@@ -333,14 +373,19 @@ class ENCO(BaseEstimator):
         return Settings.of_preset(n_variables, partial=partial, **given)
 
 
-def _candidate_mask(candidates: ArrayLike, n_variables: int) -> NDArray[np.bool_]:
-    mask = np.asarray(candidates)
-    if mask.shape != (n_variables, n_variables) or mask.dtype.kind not in "biuf":
+def _candidate_mask(candidates: ArrayLike, data: InterventionalData, settings: Settings) -> NDArray[np.bool_]:
+    """Return a mask of the user's over all columns of a fit; context may influence whatever is not in the mask."""
+    mask, in_graph = np.asarray(candidates), np.flatnonzero(~data.is_context)
+    n, columns = len(in_graph), data.n_variables
+    if mask.shape not in ((n, n), (columns, columns)) or mask.dtype.kind not in "biuf":
         raise SettingsError(
-            f"candidates must be 'auto', 'all', 'screen' or a mask of {n_variables} x {n_variables} entries, row = "
+            f"candidates must be 'auto', 'all', 'screen' or a mask of {n} x {n} entries, row = "
             f"cause; got {f'an array of shape {mask.shape}' if mask.ndim else repr(candidates)}"
         )
-    return mask.astype(bool)
+    whole = np.ones((columns + settings.regime_shift,) * 2, bool)  # the regime is one more column, the last
+    named = in_graph if len(mask) == n else np.arange(columns)
+    whole[np.ix_(named, named)] = mask.astype(bool)
+    return whole
 
 
 def _seed(random_state: Any) -> int:
@@ -357,12 +402,17 @@ def _seed(random_state: Any) -> int:
     return int(random_state)
 
 
-def _data(X: Any, targets: Sequence[Any] | None, known: Sequence[Variable] | None = None) -> InterventionalData:
+def _data(
+    X: Any,
+    targets: Sequence[Any] | None,
+    reagents: Reagents | None,
+    *,
+    context: Sequence[str | int] | None = None,
+    known: Sequence[Variable] | None = None,
+) -> InterventionalData:
     """Read what the user passed, as the variables that are known from a fit if there was one."""
     if isinstance(X, InterventionalData):
-        if targets is not None:
-            raise DataError("an InterventionalData knows its targets: leave targets= out")
-        return X
+        return _relabelled(X, targets, reagents).with_context(_context(context, known, X.names))
     if issparse(X):
         raise DataError("X is sparse, and sparse input is not supported: pass X.toarray()")
     table = X if is_frame(X) else np.asarray(X)
@@ -370,16 +420,72 @@ def _data(X: Any, targets: Sequence[Any] | None, known: Sequence[Variable] | Non
         raise DataError(f"X is a {table.ndim}-d array: pass rows x variables")
     if not is_frame(X):
         _check_array(table, len(known) if known is not None else None)
-    names = list(open_frame(X).names) if is_frame(X) else default_names(table.shape[1])
+    own = list(open_frame(X).names) if is_frame(X) else default_names(table.shape[1])
     n_rows = open_frame(X).n_rows if is_frame(X) else len(table)
     renamed = [variable.name for variable in known or ()] if not is_frame(X) else []
-    return data_from_mask(
+    names = renamed or own
+    given = [variable for variable in known or () if variable.name in names]
+    return data_from_rows(
         table,
-        _mask(targets, n_rows, renamed or names),
+        _conditions(targets, n_rows, names, _meanings(reagents, names)),
         names=renamed or None,
-        kinds={variable.name: variable.kind for variable in known or () if variable.name in (renamed or names)},
-        levels={v.name: v.levels for v in known or () if v.levels is not None and v.name in (renamed or names)},
+        context=_context(context, known, names),
+        kinds={variable.name: variable.kind for variable in given},
+        levels={variable.name: variable.levels for variable in given if variable.levels is not None},
     )
+
+
+def _relabelled(
+    data: InterventionalData, targets: Sequence[Any] | None, reagents: Reagents | None
+) -> InterventionalData:
+    if isinstance(targets, str) and targets == UNKNOWN and reagents is None:
+        reagents = UNKNOWN
+    elif targets is not None:
+        raise DataError(
+            "an InterventionalData knows its targets: leave targets= out, or say in reagents= what its labels mean"
+        )
+    meanings = _meanings(reagents, data.names)
+    return data if meanings is None else relabelled(data, meanings)
+
+
+def _meanings(reagents: Reagents | None, names: Sequence[str]) -> Meanings | None:
+    """Read what labels mean, with names in the place of positions."""
+
+    def by_name(label: Any, entry: Any) -> Any:
+        if isinstance(entry, Mapping):
+            return {key: by_name(label, value) if key == "targets" else value for key, value in entry.items()}
+        if isinstance(entry, list | tuple | set | frozenset | np.ndarray):
+            return [by_name(label, it) for it in entry]
+        if isinstance(entry, bool) or not isinstance(entry, int | np.integer):
+            return entry
+        if not 0 <= entry < len(names):
+            raise DataError(
+                f"the label {label!r} is mapped to position {entry}, but there are {len(names)} columns: positions go "
+                f"from 0 to {len(names) - 1}"
+            )
+        return names[int(entry)]
+
+    if isinstance(reagents, Mapping):
+        return Meanings.of({label: by_name(label, entry) for label, entry in reagents.items()})
+    if reagents is not None and reagents != UNKNOWN:
+        raise DataError(f"reagents must be a mapping from labels to targets, or 'unknown', got {reagents!r}")
+    return Meanings.of(reagents)
+
+
+def _context(context: Sequence[str | int] | None, known: Sequence[Variable] | None, names: Sequence[str]) -> list[str]:
+    """Return names of context columns: those asked for, or those of the fit that are there."""
+    if known is not None:
+        return [variable.name for variable in known if variable.context and variable.name in names]
+    if context is None:
+        return []
+    if isinstance(context, str | int) or not all(isinstance(it, str | int | np.integer) for it in context):
+        raise SettingsError(f"context must be a list of columns, by name or position, got {context!r}")
+    for column in context:
+        if isinstance(column, str) and column not in names:
+            raise DataError(f"context names the column {column!r}, which is not there: columns start with {names[:5]}")
+        if not isinstance(column, str) and not 0 <= column < len(names):
+            raise DataError(f"context names position {column}, but there are {len(names)} columns: they start from 0")
+    return [column if isinstance(column, str) else names[int(column)] for column in context]
 
 
 def _check_array(table: NDArray[Any], expected: int | None) -> None:
@@ -404,20 +510,30 @@ def _has_names(X: Any) -> bool:
     return isinstance(X, InterventionalData) or is_frame(X)
 
 
-def _mask(targets: Sequence[Any] | None, n_rows: int, names: Sequence[str]) -> NDArray[np.bool_]:
-    """Mark what was intervened on, bool [rows, N]."""
-    mask = np.zeros((n_rows, len(names)), bool)
-    if targets is None:
-        return mask
-    entries = [targets] if isinstance(targets, str) else list(targets)
+def _conditions(
+    targets: Sequence[Any] | None, n_rows: int, names: Sequence[str], meanings: Meanings | None
+) -> list[Condition]:
+    """Say what was done in each row."""
+    entries = [None] * n_rows if targets is None else [targets] if isinstance(targets, str) else list(targets)
     if len(entries) != n_rows:
         raise DataError(
             f"there are {n_rows} rows but {len(entries)} targets: give one entry per row, None for observational rows"
         )
     positions = {name: position for position, name in enumerate(names)}
-    for row, entry in enumerate(entries):
-        mask[row, list(resolve_targets(_plain(entry), positions, f"row {row}"))] = True
-    return mask
+    found, labels = [], set()
+    for row, entry in enumerate(map(_plain, entries)):
+        label = str(entry) if isinstance(entry, str | int | np.integer) and not isinstance(entry, bool) else None
+        if label is not None:
+            labels.add(label)
+        meant = None if meanings is None or label is None else meanings.condition(label, positions)
+        if meant is None and meanings is not None and isinstance(entry, str) and entry not in positions:
+            raise DataError(
+                f"row {row} has the label {entry!r}, which is no column of X: say in reagents= what it means"
+            )
+        found.append(Condition(resolve_targets(entry, positions, f"row {row}")) if meant is None else meant)
+    if meanings is not None:
+        meanings.check_used(labels)
+    return found
 
 
 def _plain(entry: Any) -> Any:

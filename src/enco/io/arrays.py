@@ -19,7 +19,7 @@ from enco.io._encode import Cells
 from enco.io._targets import resolve_targets
 from enco.io.frames import OpenTable, is_frame, open_frame
 
-__all__ = ["data_from_environments", "data_from_mask"]
+__all__ = ["data_from_environments", "data_from_mask", "data_from_rows"]
 
 _KIND_WORDS = {
     "b": "truth values",
@@ -113,6 +113,39 @@ def data_from_mask(
         conditions=conditions,
         kinds=kinds,
         levels=levels,
+    )
+
+
+def data_from_rows(
+    x: Any,
+    conditions: Sequence[Condition],
+    *,
+    names: Sequence[str] | None = None,
+    context: Iterable[str] = (),
+    kinds: Mapping[str, AnyKind] | None = None,
+    levels: Mapping[str, Sequence[Level]] | None = None,
+) -> InterventionalData:
+    """Build from a table and the condition of each of its rows.
+
+    Examples
+    --------
+    >>> data = data_from_rows(np.zeros((2, 2)), [Condition(), Condition((), "drug X", unknown=True)])
+    >>> data.interventional[0].label
+    'drug X'
+    """
+    table = _table(x, names, "the table")
+    if len(conditions) != table.n_rows:
+        raise DataError(f"there are {table.n_rows} rows but {len(conditions)} conditions: give one for each row")
+    place: dict[Condition, int] = {}
+    regime_of_row = np.array([place.setdefault(condition, len(place)) for condition in conditions], np.intp)
+    return build(
+        table.names,
+        map(table.cells, range(len(table.names))),
+        regime_of_row=regime_of_row,
+        conditions=list(place),
+        kinds=kinds,
+        levels=levels,
+        context=context,
     )
 
 

@@ -9,25 +9,30 @@ import numpy as np
 import pandas as pd
 
 from enco.data import InterventionalData, Regime
-from enco.errors import FileFormatError
+from enco.errors import DataError, FileFormatError
+from enco.interventions.shifts import Shifts
 from enco.interventions.verdicts import Verdict
 from enco.result.fields import is_number, shares_in
 from enco.score.objective import CLEAR_HARM
 from enco.score.strength import Strength
 
 __all__ = [
+    "BATCHES",
     "COLUMNS",
     "NO_EFFECT",
     "PERFECT",
+    "REASONS",
     "SHIFT_COLUMNS",
     "SOFT",
     "UNKNOWN",
     "Outcome",
     "in_words",
     "intervention_table",
+    "like_batches",
     "probabilities_in",
     "shifts_in",
     "table_of_records",
+    "with_inferred_targets",
 ]
 
 PERFECT, SOFT, NO_EFFECT, UNKNOWN = "perfect", "soft", "no effect", "unknown target"
@@ -46,7 +51,22 @@ COLUMNS = {
 SHIFT_COLUMNS = {"regime": str, "variable": str, "p_value": float, "size": float}
 _MAYBE_MISSING = ("share", "evidence", "p_value", "effect_size")
 LEAST_SHARE = 0.05  # of the rows, with less an intervention counts as one without effect
-MOST_SUSPECTS = 0.5  # share of the variables beyond which a regime differs in more than an intervention
+MOST_SHIFTED = 0.5  # share of the variables beyond which a regime differs in more than an intervention
+MANY_SHIFTED = 0.25  # share of all variables in all regimes from which the regimes do ...
+LEAST_REGIMES = 2  # ... if there are so many of them
+LEAST_MUTUAL = 3  # pairs of variables that shift in each other's regimes, with fewer it may be chance
+
+BATCHES = (
+    "variables shift in most regimes in ways no graph explains: are the regimes batches? name the column of the batch "
+    "as context, or use regime_shift"
+)
+REASONS = (
+    "feedback: an effect acts back on its cause",
+    "a batch: the rows differ from observational ones in more than the intervention",
+    "off target: the intervention acts on a variable that no label names",
+    "a wrong edge: the graph lacks a path from the target to the variable",
+)
+"""Why a variable may shift in a regime although the graph says that it cannot."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +153,7 @@ def table_of_records(source: Path, records: Any) -> pd.DataFrame | None:
     >>> table_of_records(Path("graph.json"), [{"regime": "A"}])
     Traceback (most recent call last):
         ...
-    enco.errors.FileFormatError: graph.json: 'interventions' must be a list of objects with regime, target, inferred, rows, ...
+    enco.errors.FileFormatError: graph.json: 'interventions' must be a list of objects with regime, target, ...
     """
     if records is None:
         return None
@@ -197,8 +217,16 @@ def _listed(records: Any) -> bool:
     return isinstance(records, list) and all(isinstance(record, dict) for record in records)
 
 
-def in_words(table: pd.DataFrame, n_variables: int) -> list[str]:
+def in_words(table: pd.DataFrame, n_variables: int, shifts: pd.DataFrame | None = None) -> list[str]:
     """Say what is remarkable about interventions, one sentence each.
+
+    Parameters
+    ----------
+    table : DataFrame
+        See `intervention_table`.
+    n_variables : int
+    shifts : DataFrame, optional
+        That the graph does not explain, see `Result.shifts`.
 
     Examples
     --------
@@ -207,12 +235,15 @@ def in_words(table: pd.DataFrame, n_variables: int) -> list[str]:
     >>> in_words(intervention_table(data, [Verdict(0, 0, 2, 0.7, 0.9)]), 2)
     ['no intervention had an effect: directions rest on observational rows alone']
     """
+    return [*_about_verdicts(table), *_about_shifts(table, n_variables, shifts)]
+
+
+def _about_verdicts(table: pd.DataFrame) -> list[str]:
     found = []
     unknown = table[table["verdict"] == UNKNOWN]
     if len(unknown):
-        found.append(
-            f"targets of {len(unknown)} regimes are not known and will be inferred: {_some(unknown['regime'])}"
-        )
+        whose = "the targets of 1 regime are" if len(unknown) == 1 else f"the targets of {len(unknown)} regimes are"
+        found.append(f"{whose} not known and will be inferred: {_some(unknown['regime'])}")
     inferred = table[table["inferred"] & (table["target"] != "")]
     if len(inferred):
         listed = [
@@ -230,13 +261,98 @@ def in_words(table: pd.DataFrame, n_variables: int) -> list[str]:
             f"{target} ({share:.0%} of the rows)" for target, share in zip(soft["target"], soft["share"], strict=True)
         ]
         found.append(f"{len(soft)} of {len(table)} interventions took hold in part: {_some(listed)}")
-    for regime, group in table.groupby("regime", sort=False):
-        suspects = group["suspects"].iloc[0]
-        if len(suspects) > MOST_SUSPECTS * n_variables:
-            found.append(f"most variables shift in the rows of {regime}: is it another batch?")
-        elif suspects:
-            found.append(f"the intervention on {regime} seems to have hit {_some(suspects)} as well")
     return found
+
+
+def _about_shifts(table: pd.DataFrame, n_variables: int, shifts: pd.DataFrame | None) -> list[str]:
+    """Say which regimes differ in more than their interventions, and in what."""
+    suspects: dict[str, list[str]] = {}
+    moved: dict[str, set[str]] = {}  # by regime, what the intervention or the graph does not explain
+    batches = set()
+    for regime in dict.fromkeys(map(str, table["regime"])):
+        group = table[table["regime"] == regime]
+        odd = set() if shifts is None else set(shifts["variable"][shifts["regime"] == regime])
+        suspects[regime] = list(group["suspects"].iloc[0])
+        moved[regime] = odd | set(suspects[regime])
+        inferred = set(group["target"][group["inferred"] & (group["target"] != "")])
+        if len(moved[regime] | inferred) > MOST_SHIFTED * n_variables:
+            batches.add(regime)
+    cells = sum(map(len, moved.values()))
+    if len(moved) >= LEAST_REGIMES and cells >= MANY_SHIFTED * n_variables * len(moved):
+        return [BATCHES]
+    found = []
+    for regime, names in suspects.items():
+        if regime in batches:
+            found.append(f"most variables shift in the rows of {regime}: is it another batch?")
+        elif names:
+            found.append(f"the intervention on {regime} seems to have hit {_some(names)} as well")
+    if shifts is not None and len(rest := shifts[~shifts["regime"].isin(batches)]):
+        listed = [f"{variable} in {regime}" for regime, variable in zip(rest["regime"], rest["variable"], strict=True)]
+        what = "1 shift is" if len(rest) == 1 else f"{len(rest)} shifts are"
+        why = "feedback, a batch, off target or a wrong edge"
+        found.append(f"{what} not explained by the graph ({why}): {_some(listed)}")
+    return found
+
+
+def like_batches(data: InterventionalData, shifts: Shifts) -> bool:
+    """Return whether regimes differ as batches do, before any graph is known.
+
+    No graph explains that X_i shifts where X_j is intervened on, and X_j where X_i is. Batches do that everywhere.
+
+    Parameters
+    ----------
+    data : InterventionalData
+    shifts : Shifts
+        Of its regimes, in the same order; columns beyond those of the data do not matter.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> blocks = [rng.normal(size=(300, 3)) + (0.0 if k == 0 else rng.normal(size=3) + 2.0) for k in range(4)]
+    >>> data = InterventionalData.from_environments(blocks, [None, "X1", "X2", "X3"])
+    >>> like_batches(data, Shifts.of(data))
+    True
+    """
+    single = {regime.targets[0]: k for k, regime in enumerate(data.interventional) if len(regime.targets) == 1}
+    targets, places = list(single), list(single.values())
+    clear = shifts.clear[np.ix_(places, targets)] & ~np.eye(len(targets), dtype=bool)
+    mutual = int((clear & clear.T).sum())
+    return mutual >= 2 * LEAST_MUTUAL and 2 * mutual > int(clear.sum())
+
+
+def with_inferred_targets(data: InterventionalData, table: pd.DataFrame | None) -> InterventionalData:
+    """Return the data with the targets that a fit has inferred for regimes whose labels name none.
+
+    Parameters
+    ----------
+    data : InterventionalData
+        Without context.
+    table : DataFrame or None
+        See `Result.interventions`.
+
+    Examples
+    --------
+    >>> x = np.array([[0, 1], [1, 0]])
+    >>> data = InterventionalData.from_environments([x, x], [None, "unknown"], labels=[None, "drug X"])
+    >>> table = intervention_table(data, [], [Outcome((1,), inferred=True)])
+    >>> with_inferred_targets(data, table).interventional[0].targets
+    (1,)
+    """
+    regimes = []
+    for regime in data.regimes:
+        condition = regime.condition
+        if regime.unknown:
+            rows = None if table is None else table[table["regime"] == regime.label]
+            if rows is None or not len(rows):
+                raise DataError(
+                    f"the targets of the regime {regime.label!r} are not known, and the fit has not seen it: name "
+                    "them, or leave its rows out"
+                )
+            targets = tuple(sorted(data.position(name) for name in rows["target"] if name))
+            targets = targets if len(targets) < data.n_variables else ()  # some variable must be left to predict
+            condition = condition._replace(targets=targets, unknown=not targets)
+        regimes.append(Regime.of(condition, regime.codes, regime.reals))
+    return InterventionalData._from_checked(data.variables, regimes)
 
 
 def _some(names: Sequence[str] | pd.Series, most: int = 5) -> str:

@@ -233,7 +233,9 @@ def _searched(
     labelled = discovery.labelled
     if not discovery.epoch or not settings.refine_rounds:  # networks that have learned nothing
         return _Found([], labelled.regimes)
-    movable = stage.movable() if confounded is None else stage.movable() & ~confounded
+    # Context is given to Algorithm 1; whether a variable depends on it is for the search to say.
+    movable = stage.movable() | discovery.given.is_context[discovery.column][pairs.cause]
+    movable &= True if confounded is None else ~confounded
     allowed, likely = np.zeros_like(graph), graph.copy()
     allowed[pairs.cause[movable], pairs.effect[movable]] = True
     decided = discovery.decisions()

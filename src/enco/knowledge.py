@@ -183,6 +183,26 @@ class Constraints:
     allowed: NDArray[np.bool_]
     required: NDArray[np.bool_] = field(repr=False)
 
+    def with_context(self, context: NDArray[np.bool_], plausible: NDArray[np.bool_]) -> "Constraints":
+        """Let context influence every variable where that is plausible, and nothing influence context.
+
+        What is known is known within every context: also a variable without causes may differ between batches.
+
+        Parameters
+        ----------
+        context : bool [N]
+        plausible : bool [N, N]
+
+        Examples
+        --------
+        >>> known = Knowledge(roots=["B"]).constraints(["A", "B", "batch"])
+        >>> told = known.with_context(np.array([False, False, True]), np.ones((3, 3), bool))
+        >>> told.allowed.astype(int).tolist(), told.required.astype(int).tolist()
+        ([[0, 0, 0], [1, 0, 0], [1, 1, 0]], [[0, 0, 0], [0, 0, 0], [1, 1, 0]])
+        """
+        into_others = np.outer(context, ~context) & plausible
+        return Constraints((self.allowed & ~context) | into_others, (self.required & ~context) | into_others)
+
     def apply(self, parameters: _EdgeParameters) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Set the edge parameters that are known, and say which they are.
 

@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from enco.data import InterventionalData, Regime
+from enco.data import InterventionalData
 from enco.errors import DataError, SettingsError
 from enco.executors.threads import run_threads
 from enco.likelihood import Mechanisms
 from enco.refits import FitOptions, Refits
+from enco.result.interventions import with_inferred_targets
 from enco.settings import Settings
 
 __all__ = ["choose_sparsity", "cross_validate_regimes"]
@@ -38,7 +39,8 @@ def cross_validate_regimes(
     Parameters
     ----------
     data : InterventionalData
-        With at least two intervention regimes.
+        With at least two intervention regimes whose targets are known. Regimes of unknown targets are never left out:
+        nobody can say which of their values were set.
     sparsities : sequence of float
         Values of lambda_sparse.
     n_folds : int
@@ -76,15 +78,19 @@ def cross_validate_regimes(
     candidates = [replace(chosen, sparsity=sparsity) for sparsity in sparsities]  # checks every value
     if not candidates:
         raise SettingsError("there is no sparsity to compare: give at least one")
-    folds = _folds(data.interventional, n_folds, fits.seed)
+    known = [k for k, regime in enumerate(data.regimes) if regime.targets]
+    folds = _folds(known, n_folds, fits.seed)
+    in_graph = data.without_context()  # what is scored: context explains nothing here
     tasks = [(its_settings, fold) for its_settings in candidates for fold in range(len(folds))]
 
     def evaluate(number: int) -> dict[str, object]:
         its_settings, fold = tasks[number]
-        left_out = folds[fold]
-        rest = data.without_regimes([regime.targets for regime in left_out])
+        left_out = [in_graph.regimes[k] for k in folds[fold]]
+        kept = [regime for k, regime in enumerate(data.regimes) if k not in folds[fold]]
+        rest = InterventionalData._from_checked(data.variables, kept)
         result = fits.result(fits.discovery(rest, its_settings), rest)
-        mechanisms = Mechanisms(rest, result.adjacency, settings=its_settings, network=fits.network, seed=fits.seed)
+        rows = with_inferred_targets(rest.without_context(), result.interventions)
+        mechanisms = Mechanisms(rows, result.adjacency, settings=its_settings, network=fits.network, seed=fits.seed)
         return {
             "sparsity": its_settings.sparsity,
             "fold": fold,
@@ -122,13 +128,14 @@ def choose_sparsity(table: pd.DataFrame) -> float:
     return float(sparsities[worse.mean(axis=1) <= error].max())
 
 
-def _folds(regimes: Sequence[Regime], n_folds: Any, seed: int) -> list[list[Regime]]:
+def _folds(regimes: Sequence[int], n_folds: Any, seed: int) -> list[list[int]]:
+    """Divide regimes, given by their places, into folds."""
     if isinstance(n_folds, bool) or not isinstance(n_folds, int) or n_folds < 2:
         raise SettingsError(f"n_folds must be a whole number from 2, got {n_folds!r}")
     if len(regimes) < 2:
         raise DataError(
-            f"there are {len(regimes)} intervention regimes: to leave some out and learn from the rest, at least 2 are "
-            "needed"
+            f"there are {len(regimes)} intervention regimes with known targets: to leave some out and learn from the "
+            "rest, at least 2 are needed"
         )
     order: NDArray[np.int64] = np.random.default_rng([seed, 3]).permutation(len(regimes))
     parts = np.array_split(order, min(n_folds, len(regimes)))

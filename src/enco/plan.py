@@ -81,7 +81,8 @@ def plan(discovery: Discovery, data: InterventionalData) -> Cost:
     """
     settings, pairs, n_jobs = discovery.settings, discovery.candidates, discovery.n_jobs
     speed = _Speed.measured(discovery)
-    n, rows = data.n_variables, np.array([regime.n_rows for regime in data.interventional])
+    known = discovery.given  # with a column for the regime, if every regime has an intercept of its own
+    n, rows = known.n_variables, np.array([regime.n_rows for regime in data.interventional])
     parents = float(np.diff(pairs.start).mean())
 
     steps = settings.first_fit_steps + (settings.max_epochs - 1) * settings.fit_steps
@@ -98,7 +99,7 @@ def plan(discovery: Discovery, data: InterventionalData) -> Cost:
     }
     if settings.refine_rounds:
         judged = min(data.observational.n_rows, MOST_ROWS) + min(int(rows.sum()), MOST_ROWS)
-        continuous = int(np.count_nonzero(data.is_continuous))
+        continuous = int(np.count_nonzero(known.is_continuous))
         mixed, open_ = continuous > 0, data.partial
         rounds = min(ROUNDS if mixed or open_ else 1, settings.refine_rounds)
         networks = rounds * N_FOLDS * n * min(NETWORK_STEPS[mixed], settings.refine_steps) * speed.step
@@ -108,7 +109,7 @@ def plan(discovery: Discovery, data: InterventionalData) -> Cost:
         seconds["search"] = networks + families + regressions
     threads = min(n_jobs, n)
     shared = {stage: spent / threads for stage, spent in seconds.items()}
-    return Cost(shared, needed_memory(data, pairs, settings, n_jobs))
+    return Cost(shared, needed_memory(known, pairs, settings, n_jobs))
 
 
 @dataclass(frozen=True)

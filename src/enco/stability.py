@@ -269,7 +269,9 @@ def stability(
             return earlier
     before = 0 if earlier is None else earlier.n_resamples
     learned = base.model.state()
-    considered = full.gamma > -np.inf  # refits consider the same pairs, screened or not
+    # Refits consider the same pairs, screened or not; in the order of the columns of the fit, context among them.
+    rank = np.argsort(base.column)
+    considered = base.candidates.dense(np.ones(base.candidates.n_pairs))[np.ix_(rank, rank)] > 0
 
     def refit(number: int) -> Edges:
         rng = np.random.default_rng([seed, 2, number])
@@ -294,10 +296,10 @@ def stability(
         counts += np.rint(earlier.frequency * before)
     frequency = counts / n_resamples
     return Stability(
-        variables=data.names,
+        variables=full.variables,
         frequency=frequency,
         adjacency=full.adjacency,
-        consensus=_consensus(frequency, data.names),
+        consensus=_consensus(frequency, full.variables),
         n_resamples=n_resamples,
         share=float(share),
         seed=seed,

@@ -8,9 +8,11 @@ import pytest
 
 from enco import ENCO, simulate
 from enco.cli import main
+from enco.data import InterventionalData, Regime
 from enco.errors import FileFormatError
+from enco.interventions.shifts import Shifts
 from enco.result import Result
-from enco.result.interventions import COLUMNS, in_words
+from enco.result.interventions import BATCHES, COLUMNS, SHIFT_COLUMNS, in_words, like_batches
 from enco.simulate.experiments import experiment
 
 QUICK = ["--set", "max_epochs=3", "--set", "refine_steps=100", "--threads", "1"]
@@ -79,6 +81,50 @@ def test_words():
     assert in_words(table(regime=["A", "B"], verdict=["soft", "perfect"], share=[0.4, 1.0]), 5) == [
         "1 of 2 interventions took hold in part: A (40% of the rows)"
     ]
+
+
+def test_words_about_unknown_targets():
+    before = table(
+        regime=["drug", "B"], target=["", "B"], inferred=[True, False], verdict=["unknown target", "perfect"]
+    )
+    assert in_words(before, 5) == ["the targets of 1 regime are not known and will be inferred: drug"]
+    after = table(regime=["drug", "drug", "B"], target=["A", "C", "B"], inferred=[True, True, False])
+    assert in_words(after, 5) == ["inferred targets: drug: A and C"]
+    many = table(regime=["drug"] * 3 + ["B"], target=["A", "C", "D", "B"], inferred=[True] * 3 + [False])
+    assert "most variables shift in the rows of drug: is it another batch?" in in_words(many, 5)
+
+
+def shifts_of(*cells):
+    records = [{"regime": regime, "variable": variable, "p_value": 1e-9, "size": 0.5} for regime, variable in cells]
+    return pd.DataFrame(records, columns=list(SHIFT_COLUMNS))
+
+
+def test_words_about_shifts_that_the_graph_does_not_explain():
+    both = table(regime=["A", "B"])
+    assert in_words(both, 5, shifts_of()) == []
+    assert in_words(both, 5, shifts_of(("A", "C"))) == [
+        "1 shift is not explained by the graph (feedback, a batch, off target or a wrong edge): C in A"
+    ]
+    # One regime is another batch; what shifts elsewhere is listed.
+    assert in_words(both, 9, shifts_of(*(("A", name) for name in "CDEFG"))) == [
+        "most variables shift in the rows of A: is it another batch?"
+    ]
+    # All are.
+    everywhere = shifts_of(*((regime, name) for regime in "AB" for name in "CDE"))
+    assert in_words(table(regime=["A", "B"], suspects=[["B"], []]), 5, everywhere) == [BATCHES]
+
+
+def test_batches_are_seen_before_the_fit():
+    rng = np.random.default_rng(0)
+    model = simulate.continuous("random", 6, rng, edge_probability=0.5)
+    data = model.dataset(1000, 300, rng=rng)
+    assert not like_batches(data, Shifts.of(data))
+    moved = [
+        Regime.of(it.condition, it.codes, it.reals + rng.normal(size=6).astype(np.float32))
+        for it in data.interventional
+    ]
+    batches = InterventionalData(data.variables, [data.observational, *moved])
+    assert like_batches(batches, Shifts.of(batches))
 
 
 def test_the_command_line_says_it(tmp_path, capsys, monkeypatch):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -28,7 +28,7 @@ def report_result(result: Result, out: Path, *, page: bool) -> None:
         scored, all_pairs = _scored_pairs(result)
         typer.echo(f"hidden  {len(result.confounders)} confounded pairs; {scored} of {all_pairs} pairs could be scored")
     if result.interventions is not None:
-        for sentence in in_words(result.interventions, len(result.variables)):
+        for sentence in in_words(result.interventions, len(result.variables), result.shifts):
             typer.echo(f"labels  {sentence}")
     typer.echo(f"time    {in_time(result.seconds)}, {len(result.history)} epochs")
     if peak is not None:
@@ -45,12 +45,22 @@ def print_json(result: Result, out: Path, peak: int | None) -> None:
         "edges": result.n_edges,
         "edges_raw": int(result.adjacency_raw.sum()),
         **_confounder_counts(result),
+        **_of_interventions(result),
         "epochs": len(result.history),
         "seconds": result.seconds,
         "peak_memory": peak,
         "result": str(out),
     }
     typer.echo(json.dumps(content, indent=2))
+
+
+def _of_interventions(result: Result) -> dict[str, Any]:
+    from enco.result.interventions import in_words
+
+    if result.interventions is None:
+        return {}
+    unexplained = {} if result.shifts is None else {"unexplained_shifts": len(result.shifts)}
+    return {"interventions": in_words(result.interventions, len(result.variables), result.shifts), **unexplained}
 
 
 def _scored_pairs(result: Result) -> tuple[int, int]:

@@ -34,6 +34,9 @@ class FitRequest:
     target_column: str = "perturbation"
     control: list[str] | None = None
     separator: str = "+"
+    targets: Path | None = None
+    unknown_targets: bool = False
+    context: list[str] | None = None
     seed: int = 0
     threads: int | None = None
     knowledge: Path | None = None
@@ -45,7 +48,15 @@ class FitRequest:
 
     def load_data(self) -> InterventionalData:
         """Read the data file."""
-        return load_data(self.data, self.target_column, self.control, self.separator)
+        return load_data(
+            self.data,
+            self.target_column,
+            self.control,
+            self.separator,
+            targets=self.targets,
+            unknown_targets=self.unknown_targets,
+            context=self.context,
+        )
 
 
 @dataclass(frozen=True)
@@ -82,7 +93,7 @@ def _read(request: FitRequest) -> _Problem:
 
     data = request.load_data()
     known = None if request.knowledge is None else Knowledge.from_toml(request.knowledge)
-    settings = Settings.of_preset(data.n_variables, partial=data.partial, **request.changes)
+    settings = Settings.of_preset(int((~data.is_context).sum()), partial=data.partial, **request.changes)
     identity = Identity.of(data, settings, knowledge=known, seed=request.seed)
     return _Problem(data, settings, known, identity, count_threads(request.threads))
 
@@ -206,29 +217,38 @@ def _run(discovery: Discovery, problem: _Problem, out: Path, *, resume: bool) ->
 
 def _show_plan(discovery: Discovery, data: InterventionalData, n_jobs: int) -> None:
     from enco.plan import plan
-    from enco.result.interventions import in_words, intervention_table
+    from enco.result.interventions import BATCHES, in_words, intervention_table, like_batches
     from enco.system.units import in_bytes, in_time
 
-    n_regimes = len(data.interventional)
-    pairs = discovery.candidates
+    n, n_context, n_regimes = int((~data.is_context).sum()), int(data.is_context.sum()), len(data.interventional)
     typer.echo(
-        f"data    {data.n_variables} variables, {data.n_rows:,} rows: {data.observational.n_rows:,} observational, "
-        f"{n_regimes} intervention regime{'s' if n_regimes != 1 else ''}"
+        f"data    {n} variables, {_columns(n_context)}{data.n_rows:,} rows: "
+        f"{data.observational.n_rows:,} observational, {n_regimes} intervention regime{'s' if n_regimes != 1 else ''}"
     )
-    for sentence in in_words(intervention_table(data, discovery.verdicts), data.n_variables):
+    sentences = in_words(intervention_table(data, discovery.verdicts), n)
+    if not discovery.given.is_context.any() and like_batches(data, discovery.shifts):
+        sentences.append(BATCHES)
+    for sentence in sentences:
         typer.echo(f"labels  {sentence}")
     chosen = "screened by tests of dependence" if discovery.screening else "all that knowledge leaves open"
     if discovery.settings.preset != "enco":
-        changes = discovery.settings.changes(data.n_variables, partial=data.partial)
+        changes = discovery.settings.changes(n, partial=data.partial)
         listed = ", ".join(f"{name}={value}" for name, value in changes.items())
         typer.echo(f"preset  {discovery.settings.preset}{f', changed: {listed}' if listed else ''}")
-    typer.echo(f"pairs   {pairs.n_pairs:,} of {data.n_variables * (data.n_variables - 1):,}, {chosen}")
+    in_graph = ~discovery.given.is_context[discovery.column][discovery.candidates.cause]
+    typer.echo(f"pairs   {int(in_graph.sum()):,} of {n * (n - 1):,}, {chosen}")
     cost = plan(discovery, data)
     typer.echo(
         f"cost    about {in_time(cost.total)} on {n_jobs} thread{'s' if n_jobs != 1 else ''} "
         f"(less if the graph settles before epoch {discovery.settings.max_epochs}) "
         f"and {in_bytes(cost.n_bytes)} of memory"
     )
+
+
+def _columns(n_context: int) -> str:
+    if not n_context:
+        return ""
+    return f"{n_context} context column{'s' if n_context != 1 else ''}, "
 
 
 def _write_page(result: Result, data: InterventionalData, out: Path) -> None:

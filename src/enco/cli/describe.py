@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from enco.cli._options import Control, DataArgument, Separator, TargetColumn, load_data
+from enco.cli._options import (
+    Context,
+    Control,
+    DataArgument,
+    LabelMap,
+    Separator,
+    TargetColumn,
+    UnknownTargets,
+    load_data,
+)
 
 if TYPE_CHECKING:
     from enco.data import InterventionalData
@@ -20,6 +29,9 @@ def describe(
     target_column: TargetColumn = "perturbation",
     control: Control = None,
     separator: Separator = "+",
+    targets: LabelMap = None,
+    unknown_targets: UnknownTargets = False,
+    context: Context = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")] = False,
 ) -> None:
     """Show what is in a data file.
@@ -31,13 +43,19 @@ def describe(
     For example:
       enco describe data.npz
       enco describe screen.csv --target-column guide --control non-targeting
+      enco describe screen.csv --targets map.toml --context plate
     """  # noqa: D301 - a real backspace keeps the lines of the paragraph apart
+    from enco.interventions.shifts import Shifts
     from enco.interventions.verdicts import judged
-    from enco.result.interventions import in_words, intervention_table
+    from enco.result.interventions import BATCHES, in_words, intervention_table, like_batches
 
-    content = load_data(data, target_column, control, separator)
+    content = load_data(
+        data, target_column, control, separator, targets=targets, unknown_targets=unknown_targets, context=context
+    )
     table = intervention_table(content, judged(content))
-    sentences = in_words(table, content.n_variables)
+    sentences = in_words(table, int((~content.is_context).sum()))
+    if not content.is_context.any() and like_batches(content, Shifts.of(content)):
+        sentences.append(BATCHES)
     if as_json:
         typer.echo(json.dumps(_as_dict(content) | {"interventions": sentences}, indent=2))
         return
@@ -53,12 +71,18 @@ def _as_dict(data: InterventionalData) -> dict[str, Any]:
                 "name": variable.name,
                 "kind": variable.kind,
                 "levels": variable.n_levels if variable.is_categorical else None,
+                "context": variable.context,
             }
             for variable in data.variables
         ],
         "rows": data.n_rows,
         "regimes": [
-            {"targets": [data.names[target] for target in regime.targets], "rows": regime.n_rows}
+            {
+                "label": regime.label,
+                "targets": [data.names[target] for target in regime.targets],
+                "unknown": regime.unknown,
+                "rows": regime.n_rows,
+            }
             for regime in data.regimes
         ],
         "warnings": data.warnings(),

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from enco.cli._options import Control, DataArgument, ResultFolder, Separator, SettingPairs, TargetColumn, Threads
+from enco.cli._options import (
+    Context,
+    Control,
+    DataArgument,
+    LabelMap,
+    ResultFolder,
+    Separator,
+    SettingPairs,
+    TargetColumn,
+    Threads,
+    UnknownTargets,
+)
 from enco.cli._run_fit import FitRequest, run_fit
 from enco.cli._signals import stopped_like_ctrl_c
 
@@ -23,6 +34,9 @@ def fit(
     target_column: TargetColumn = "perturbation",
     control: Control = None,
     separator: Separator = "+",
+    targets: LabelMap = None,
+    unknown_targets: UnknownTargets = False,
+    context: Context = None,
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same graph, for any number of threads.")] = 0,
     threads: Threads = None,
     knowledge: Annotated[
@@ -42,11 +56,18 @@ def fit(
     interventions: Annotated[
         str,
         typer.Option(
-            help="Which labels to believe: auto (those that had an effect, as far as it reached) or perfect (all)."
+            help="What interventions did: auto (the data decide), perfect (all set their targets, whatever the causes) "
+            "or soft (targets still listen to their causes, in a way of their own)."
         ),
     ] = "auto",
     off_target: Annotated[
         bool, typer.Option("--off-target", help="Take variables that a regime seems to have hit for further targets.")
+    ] = False,
+    regime_shift: Annotated[
+        bool,
+        typer.Option(
+            "--regime-shift", help="Give every regime an intercept of its own for each continuous variable, as a batch."
+        ),
     ] = False,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue a fit that was interrupted, or add to a finished one.")
@@ -80,10 +101,19 @@ def fit(
       leaves = ["cancer"]
 
     \b
+    A file that says what labels mean may look like this:
+      "drug X" = ["ERK", "AKT"]
+      "drug Y" = "unknown"
+      "DMSO" = "observational"
+      "weak drug" = {targets = "ERK", interventions = "soft"}
+
+    \b
     For example:
       enco fit data.npz --out result
       enco fit data.npz --out result --report
       enco fit screen.csv --target-column guide --control non-targeting --knowledge known.toml --out result
+      enco fit screen.csv --targets map.toml --context plate --out result
+      enco fit screen.csv --unknown-targets --out result
       enco fit data.npz --latent --out result
       enco fit data.npz --preset paper --out result
       enco fit data.npz --set sparsity=0.01 --set max_epochs=50 --seed 3 --out result
@@ -93,7 +123,7 @@ def fit(
     """  # noqa: D301 - a real backspace keeps the lines of the paragraph apart
     from enco.settings import Settings
 
-    chosen = {"latent": latent, "off_target": off_target}
+    chosen = {"latent": latent, "off_target": off_target, "regime_shift": regime_shift}
     switches = [f"{name}=true" for name, on in chosen.items() if on]
     given = [
         *switches,
@@ -109,6 +139,9 @@ def fit(
         target_column=target_column,
         control=control,
         separator=separator,
+        targets=targets,
+        unknown_targets=unknown_targets,
+        context=context,
         seed=seed,
         threads=threads,
         knowledge=knowledge,

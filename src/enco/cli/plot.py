@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from enco.cli._options import Control, Separator, TargetColumn, load_data
+from enco.cli._options import Context, Control, LabelMap, Separator, TargetColumn, UnknownTargets, load_data
 from enco.cli._results import DataFile, Truth, load_truth
 
 if TYPE_CHECKING:
@@ -34,6 +34,9 @@ def plot(
     target_column: TargetColumn = "perturbation",
     control: Control = None,
     separator: Separator = "+",
+    targets: LabelMap = None,
+    unknown_targets: UnknownTargets = False,
+    context: Context = None,
     dpi: Annotated[int, typer.Option(min=30, max=1200, help="Dots per inch of a .png.")] = 150,
     force: Annotated[bool, typer.Option("--force", help="Replace the picture if it is there.")] = False,
 ) -> None:
@@ -64,7 +67,11 @@ def plot(
         result,
         kind,
         truth=load_truth(truth, result),
-        data=None if data is None else load_data(data, target_column, control, separator),
+        data=None
+        if data is None
+        else load_data(
+            data, target_column, control, separator, targets=targets, unknown_targets=unknown_targets, context=context
+        ),
     )
     save_figure(ax, out, dpi=dpi, overwrite=force)
     typer.echo(f"figure  {out}")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from enco.cli._options import Control, Separator, TargetColumn, load_data
+from enco.cli._options import Context, Control, LabelMap, Separator, TargetColumn, UnknownTargets, load_data
 from enco.cli._results import DataFile, Truth, load_truth
 
 __all__ = ["report"]
@@ -23,6 +23,9 @@ def report(
     target_column: TargetColumn = "perturbation",
     control: Control = None,
     separator: Separator = "+",
+    targets: LabelMap = None,
+    unknown_targets: UnknownTargets = False,
+    context: Context = None,
     title: Annotated[str, typer.Option(help="Heading of the page.")] = "Causal graph",
     force: Annotated[bool, typer.Option("--force", help="Replace the page if it is there.")] = False,
 ) -> None:
@@ -52,7 +55,11 @@ def report(
         page,
         result,
         truth=load_truth(truth, result),
-        data=None if data is None else load_data(data, target_column, control, separator),
+        data=None
+        if data is None
+        else load_data(
+            data, target_column, control, separator, targets=targets, unknown_targets=unknown_targets, context=context
+        ),
         title=title,
         overwrite=force,
         follow_links=out is not None,

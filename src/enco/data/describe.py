@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from enco.data.variables import Kind, Regime
+from enco.data.variables import Kind, Regime, regime_label
 
 if TYPE_CHECKING:
     from enco.data import InterventionalData
@@ -45,9 +45,13 @@ def describe(data: InterventionalData) -> str:
     warnings       1
       never intervened on (1 of 2): 'X2'
     """
-    levels = data.n_levels[data.is_categorical]
-    of_kind = {kind: data.kinds.count(kind) for kind in Kind}
-    lines = [_line("variables", f"{data.n_variables} ({', '.join(f'{n} {kind}' for kind, n in of_kind.items() if n)})")]
+    levels = data.n_levels[data.is_categorical & ~data.is_context]
+    of_kind = {kind: sum(it.kind == kind and not it.context for it in data.variables) for kind in Kind}
+    lines = [
+        _line("variables", f"{sum(of_kind.values())} ({', '.join(f'{n} {kind}' for kind, n in of_kind.items() if n)})")
+    ]
+    if data.is_context.any():
+        lines.append(_line("context", _some([it.name for it in data.variables if it.context], quoted=False)))
     if len(levels):
         low, high = int(levels.min()), int(levels.max())
         lines.append(_line("levels", f"{low} each" if low == high else f"{low} to {high}"))
@@ -67,11 +71,10 @@ def find_warnings(data: InterventionalData) -> list[str]:
 
     - a variable that has the same value in every row of every regime;
     - an intervention regime with fewer than `FEW_REGIME_ROWS` rows;
-    - a target whose distribution in its own regime does not differ from the observational one: chi-square
-    test for
+    - a target whose distribution in its own regime does not differ from the observational one: chi-square test for
       categorical, Kolmogorov-Smirnov test for continuous variables, p-value above `TEST_LEVEL`; regimes with
       few rows are not tested, and neither are constant variables;
-    - variables that no regime intervenes on.
+    - variables that no regime intervenes on, or none by its label; context is none of them.
 
     Examples
     --------
@@ -97,7 +100,10 @@ def find_warnings(data: InterventionalData) -> list[str]:
         )
     untouched = _never_targeted(data)
     if untouched:
-        found.append(f"never intervened on ({len(untouched)} of {data.n_variables}): {_some(untouched)}")
+        n = int((~data.is_context).sum())
+        unknown = any(regime.unknown for regime in data.regimes)
+        named = "no label names" if unknown else "never intervened on"
+        found.append(f"{named} ({len(untouched)} of {n}): {_some(untouched)}")
     return found
 
 
@@ -112,7 +118,7 @@ def _some(words: Sequence[str], *, quoted: bool = True) -> str:
 
 def _regime_lines(data: InterventionalData) -> list[str]:
     shown = data.regimes[:_SHOWN_REGIMES]
-    labels = [data.regime_label(regime) for regime in shown]
+    labels = [_in_full(data, regime) for regime in shown]
     labels = [label if len(label) <= 40 else f"{label[:37]}..." for label in labels]
     width = max(map(len, labels))
     digits = max(len(f"{regime.n_rows:,}") for regime in shown)
@@ -124,9 +130,16 @@ def _regime_lines(data: InterventionalData) -> list[str]:
     return lines
 
 
+def _in_full(data: InterventionalData, regime: Regime) -> str:
+    """Name a regime, and say what its label means."""
+    if regime.label is None:
+        return data.regime_label(regime)
+    return f"{regime.label}: {'unknown targets' if regime.unknown else regime_label(data.variables, regime.targets)}"
+
+
 def _never_targeted(data: InterventionalData) -> list[str]:
     targeted = {position for regime in data.regimes for position in regime.targets}
-    return [name for position, name in enumerate(data.names) if position not in targeted]
+    return [it.name for position, it in enumerate(data.variables) if position not in targeted and not it.context]
 
 
 def constant_columns(data: InterventionalData) -> NDArray[np.bool_]:

@@ -157,8 +157,8 @@ class Discovery:
             candidates = self.screening.keep
         if candidates is not None:
             plausible &= candidates[np.ix_(self.column, self.column)]
-        allowed = constraints.allowed & ~context  # nothing influences context
-        self.candidates = Candidates.from_mask(allowed & (plausible | constraints.required))
+        constraints = constraints.with_context(context, plausible)
+        self.candidates = Candidates.from_mask(constraints.allowed & (plausible | constraints.required))
         check_memory(data, self.candidates, settings, n_jobs)
         self.parameters = (SplitEdgeParameters if settings.latent else EdgeParameters)(
             self.candidates, coasts=settings.gamma_coasts
@@ -176,10 +176,13 @@ class Discovery:
         self.model = make_model(
             data, self.candidates, column=self.column, settings=settings, network=network, seed=seed, n_jobs=n_jobs
         )
-        if context.any():  # of which observational rows may not know every level
-            free = [data.observational, *by_name(data.interventional, self.column)]
-            rows = [(regime, np.arange(regime.n_rows)) for regime in free]
-            self.model = self.model.anew(self.candidates, rows, seed)
+        if not _covers_context(data):
+            # Networks must learn of circumstances that observational rows do not know, and score other rows than those.
+            halves = [(regime, np.arange(regime.n_rows) % 2 == 0) for regime in regimes]
+            learned = [(regime, np.flatnonzero(half)) for regime, half in halves]
+            observed = (data.observational, np.arange(data.observational.n_rows))
+            self.model = self.model.anew(self.candidates, [observed, *learned], seed)
+            regimes = [regime.taking(~half) for regime, half in halves]
         self.graph_fitting = GraphFitting(
             self.model,
             self.parameters,
@@ -308,6 +311,15 @@ def _check(data: InterventionalData) -> None:
             "there is no intervention regime: orientations are learned from interventions, so at least one is needed; "
             "name the targets of each row or environment"
         )
+
+
+def _covers_context(data: InterventionalData) -> bool:
+    """Whether observational rows know every level of the context columns."""
+    for slot in data.slots[data.is_context & data.is_categorical]:
+        known = np.unique(data.observational.codes[:, slot])
+        if not all(np.isin(regime.codes[:, slot], known).all() for regime in data.interventional):
+            return False
+    return True
 
 
 def _part(state: State, prefix: str) -> State:

@@ -16,7 +16,7 @@ from scipy.special import gammaincc, gammaln
 
 from enco.data import InterventionalData, Regime
 
-__all__ = ["Shifts", "unexplained"]
+__all__ = ["Shifts", "are_batches", "mutual_shifts", "unexplained"]
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -24,6 +24,7 @@ Mask = NDArray[np.bool_]
 MOST_ROWS = 4_000  # of either sample: more change no verdict
 LEAST_EXPECTED = 5.0  # rows of the regime at a level; rarer levels are merged
 LEVEL = 0.01  # of all tests together
+MUTUAL_SHARE, LEAST_MUTUAL = 0.25, 3  # of the pairs of targets, that no acyclic graph explains: hits off target are fewer
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,34 @@ def unexplained(shifts: Shifts, hit: Mask, graph: Mask) -> Mask:
             break
         reached = further
     return shifts.clear & ~reached
+
+
+def mutual_shifts(shifts: Shifts, data: InterventionalData) -> tuple[int, int]:
+    """Count pairs of targets each of which shifts where the other is intervened on, and pairs of which any does.
+
+    An acyclic graph allows none of the first: they mean batches, or feedback.
+
+    Examples
+    --------
+    >>> x = np.array([[0, 1], [1, 0]])
+    >>> data = InterventionalData.from_environments([x, x, x], [None, "X1", "X2"])
+    >>> mutual_shifts(Shifts(np.full((2, 2), -99.0), np.ones((2, 2))), data)
+    (1, 1)
+    """
+    moves = np.zeros((data.n_variables, data.n_variables), bool)
+    for clear, regime in zip(shifts.clear, data.interventional, strict=True):
+        if len(regime.targets) == 1:
+            moves[regime.targets[0]] |= clear
+    moved = np.flatnonzero(moves.any(axis=1))
+    among = moves[np.ix_(moved, moved)]
+    np.fill_diagonal(among, False)
+    return int(np.triu(among & among.T).sum()), int(np.triu(among | among.T).sum())
+
+
+def are_batches(shifts: Shifts, data: InterventionalData) -> bool:
+    """Whether the regimes seem to differ in more than their interventions."""
+    both, either = mutual_shifts(shifts, data)
+    return both >= LEAST_MUTUAL and both >= MUTUAL_SHARE * either
 
 
 class _Levels:

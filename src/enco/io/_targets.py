@@ -264,8 +264,8 @@ def _unknown_message(name: str, row: int, unknown: Sequence[str], notation: Nota
         return f"{column}: a target cell is empty or has an empty name; fill it in or add '' to control="
     others = f" ({len(unknown)} unknown targets in all: {_some(unknown)})" if len(unknown) > 1 else ""
     return (
-        f"{column}: there is no variable {name!r}{others}; correct the name, remove those rows, or pass "
-        f"control={name!r} if it marks rows without intervention"
+        f"{column}: there is no variable {name!r}{others}; correct the name, remove those rows, pass "
+        f"control={name!r} if it marks rows without intervention, or say in targets= what it means"
     )
 
 

@@ -12,6 +12,7 @@ from enco.errors import DataError
 from enco.plotting._axes import WARNING, label_axis, start_axes
 from enco.plotting.matrices import in_order
 from enco.result import Result
+from enco.result.interventions import with_inferred_targets
 
 __all__ = ["draw_interventions", "intervention_shifts"]
 
@@ -26,7 +27,8 @@ def draw_interventions(result: Result, data: InterventionalData, ax: Axes | None
     ----------
     result : Result
     data : InterventionalData
-        What the graph was learned from, with at least one intervention.
+        What the graph was learned from, with at least one intervention. Where its labels name no targets, those that
+        the fit has inferred count.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
@@ -43,12 +45,13 @@ def draw_interventions(result: Result, data: InterventionalData, ax: Axes | None
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['do(A)']
     """
+    data = data.without_context()
     if set(data.names) != set(result.variables):
         other = min(set(data.names) ^ set(result.variables))
         raise DataError(f"the data and the result have different variables ({other!r}): give the data of this fit")
     if not data.interventional:
         raise DataError("the data hold no interventions, so there are no effects of them to draw")
-    data = data.select(result.variables)
+    data = with_inferred_targets(data.select(result.variables), result.interventions)
     order = in_order(result)
     rank = np.argsort(order)
     regimes = sorted(data.interventional, key=lambda regime: sorted(rank[list(regime.targets)]))

@@ -59,6 +59,7 @@ def render_report(
     ('<!DOCTYPE html>', False)
     """
     true = None if truth is None else check_truth(truth, len(result.variables))
+    data = None if data is None else data.without_context()
     if data is not None and set(data.names) != set(result.variables):
         other = sorted(set(data.names) ^ set(result.variables))[0]
         raise DataError(f"the data and the result have different variables ({other!r}): give the data of this fit")

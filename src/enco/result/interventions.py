@@ -277,8 +277,8 @@ def _about_shifts(table: pd.DataFrame, n_variables: int, shifts: pd.DataFrame | 
         inferred = set(group["target"][group["inferred"] & (group["target"] != "")])
         if len(moved[regime] | inferred) > MOST_SHIFTED * n_variables:
             batches.add(regime)
-    cells = sum(map(len, moved.values()))
-    if len(moved) >= LEAST_REGIMES and cells >= MANY_SHIFTED * n_variables * len(moved):
+    cells, concerned = sum(map(len, moved.values())), sum(map(bool, moved.values()))
+    if 2 * concerned > len(moved) >= LEAST_REGIMES and cells >= MANY_SHIFTED * n_variables * len(moved):
         return [BATCHES]
     found = []
     for regime, names in suspects.items():

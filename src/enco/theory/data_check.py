@@ -25,7 +25,8 @@ def check_data(data: InterventionalData, *, level: float = 0.01) -> DataReport:
     Parameters
     ----------
     data : InterventionalData
-        Categorical and continuous columns; continuous ones are cut at their quantiles for the tests of effects.
+        Categorical and continuous columns; continuous ones are cut at their quantiles for the tests of effects. Context
+        is left out.
     level : float
         Level of the tests; for effects and dependent pairs the expected share of false findings.
 
@@ -41,6 +42,8 @@ def check_data(data: InterventionalData, *, level: float = 0.01) -> DataReport:
     >>> report.untargeted, [pair[:2] for pair in report.distant_pairs], report.unmoved
     (('X2', 'X3'), [('X2', 'X3')], ())
     """
+    context = tuple(variable.name for variable in data.variables if variable.context)
+    data = data.without_context()
     if not 0 < level < 1:
         raise SettingsError(f"level must lie between 0 and 1, but it is {level}")
     constant = constant_columns(data)
@@ -57,6 +60,8 @@ def check_data(data: InterventionalData, *, level: float = 0.01) -> DataReport:
         level=level,
         constant=tuple(data.names[column] for column in np.flatnonzero(constant)),
         untargeted=tuple(data.names[column] for column in untargeted),
+        context=context,
+        unknown=tuple(label(regime) for regime in data.interventional if regime.unknown),
         distant_pairs=tuple(distant),
         n_distant=len(untargeted) * (len(untargeted) - 1) // 2,
         distant_tested=tested,
@@ -133,7 +138,8 @@ def _effects(data: InterventionalData, levels: Levels, level: float) -> list[_Ef
             effects.size = np.where(better, size, effects.size)
             effects.freedom = np.where(better, freedom, effects.freedom)
             effects.between = better
-        effects.p[list(regime.targets)] = 1.0
+        # What shifts most under an unknown intervention is its target, as far as the data can tell.
+        effects.p[[int(np.lexsort((-effects.size, effects.p))[0])] if regime.unknown else list(regime.targets)] = 1.0
         found.append(effects)
     if found:
         believed = significant(np.stack([effects.p for effects in found]), level)

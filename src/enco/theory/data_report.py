@@ -41,7 +41,7 @@ class DataReport:
     Attributes
     ----------
     variables, rows, regimes : int
-        Sizes; regimes are the interventional ones.
+        Sizes; regimes are the interventional ones, and variables are without context.
     level : float
         Level of the tests.
     constant : tuple of str
@@ -65,6 +65,10 @@ class DataReport:
         Regimes in which no effect on another variable is found.
     small_regimes : tuple of SmallRegime
         Regimes too small for an effect of the typical size.
+    context : tuple of str
+        Columns that are context and were left out.
+    unknown : tuple of str
+        Regimes whose targets are not known.
     """
 
     variables: int
@@ -81,6 +85,8 @@ class DataReport:
     typical_effect: float | None
     quiet: tuple[str, ...]
     small_regimes: tuple[SmallRegime, ...]
+    context: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
 
     @property
     def clean(self) -> bool:
@@ -96,10 +102,15 @@ class DataReport:
         lines = [
             f"data     {self.variables} variables, {self.rows:,} rows, {_count(self.regimes, 'intervention regime')}"
         ]
+        if self.context:
+            lines.append(f"context, which is no part of the graph: {_some(self.context)}")
+        if self.unknown:
+            lines.append(f"regimes whose targets are not known ({len(self.unknown)}): {_some(self.unknown)}")
         if self.constant:
             lines.append(f"constant columns, which can have no edges: {_some(self.constant)}")
         if self.untargeted:
-            lines.append(f"without intervention ({len(self.untargeted)} of {self.variables}): {_some(self.untargeted)}")
+            named = "no label names" if self.unknown else "without intervention"
+            lines.append(f"{named} ({len(self.untargeted)} of {self.variables}): {_some(self.untargeted)}")
         if self.n_distant:
             lines.append(self._distant())
         if self.unmoved:

@@ -166,6 +166,17 @@ def test_folds_and_threads(train, table):
     assert calls == [1, 2, 3, 4]
 
 
+def test_regimes_of_unknown_targets_are_never_left_out_and_context_is_not_scored(train):
+    table = train.to_frame()
+    table["batch"] = np.random.default_rng(0).integers(2, size=len(table))
+    data = InterventionalData.from_frame(table, targets={train.names[0]: None}, context=["batch"])
+    quick = Settings(max_epochs=2, **QUICK)
+    found = cross_validate_regimes(data, [0.004], n_folds=3, settings=quick, n_jobs=1)
+    others = [train.regime_label(regime) for regime in train.interventional[1:]]
+    assert sorted(name for listed in found["regimes"] for name in listed.split(", ")) == sorted(others)
+    assert found["log_likelihood"].between(-1.2, -0.4).all()
+
+
 def test_among_equals_the_sparsest():
     rows = [(s, fold, score) for s, score in ((0.1, -1.0), (0.2, -1.0), (0.3, -3.0)) for fold in range(3)]
     assert choose_sparsity(pd.DataFrame(rows, columns=["sparsity", "fold", "log_likelihood"])) == 0.2

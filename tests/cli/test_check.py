@@ -99,7 +99,7 @@ def test_help_has_examples(capsys):
         (["rows.csv", "--lambda", "0.01"], "--lambda"),
         (["rows.csv", "--budget", "10"], "--budget"),
         (["rows.csv", "--data", "rows.csv"], "--data"),
-        ([], "Missing argument"),
+        ([], "there is nothing to check"),
     ],
 )
 def test_mistakes(folder, capsys, arguments, word):

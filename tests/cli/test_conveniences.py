@@ -60,6 +60,9 @@ def test_completion(typed, position, word):
 def test_describe_as_json(table, capsys):
     assert main(["describe", str(table), "--json"]) == 0
     content = json.loads(capsys.readouterr().out)
-    assert content["variables"][1] == {"name": "X2", "kind": "categorical", "levels": 4}
-    assert content["regimes"] == [{"targets": [], "rows": 20}, {"targets": ["X2"], "rows": 10}]
+    assert content["variables"][1] == {"name": "X2", "kind": "categorical", "levels": 4, "context": False}
+    assert content["regimes"] == [
+        {"label": None, "targets": [], "unknown": False, "rows": 20},
+        {"label": None, "targets": ["X2"], "unknown": False, "rows": 10},
+    ]
     assert any("never intervened on" in warning for warning in content["warnings"])

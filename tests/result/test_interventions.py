@@ -10,9 +10,9 @@ from enco import ENCO, simulate
 from enco.cli import main
 from enco.data import InterventionalData, Regime
 from enco.errors import FileFormatError
-from enco.interventions.shifts import Shifts
+from enco.interventions.shifts import Shifts, are_batches
 from enco.result import Result
-from enco.result.interventions import BATCHES, COLUMNS, SHIFT_COLUMNS, in_words, like_batches
+from enco.result.interventions import BATCHES, COLUMNS, SHIFT_COLUMNS, in_words
 from enco.simulate.experiments import experiment
 
 QUICK = ["--set", "max_epochs=3", "--set", "refine_steps=100", "--threads", "1"]
@@ -47,6 +47,47 @@ def test_damage_is_named(result, tmp_path, damage):
     file.write_text(json.dumps(content))
     with pytest.raises(FileFormatError, match="'interventions' must be a list of objects"):
         Result.load(tmp_path / "out")
+
+
+@pytest.fixture(scope="module")
+def inferred():
+    """Of one regime whose target is not known, and of batches."""
+    rng = np.random.default_rng(1)
+    blocks = [rng.normal(size=(300, 4)) + rng.normal(size=4, scale=2.0 * (k > 0)) for k in range(4)]
+    targets, labels = [None, "unknown", "X2", "X3"], [None, "drug", None, None]
+    data = InterventionalData.from_environments(blocks, targets, labels=labels)
+    return ENCO(max_epochs=3, random_state=0, n_jobs=1).fit(data).result_
+
+
+def test_shifts_and_inferred_targets_survive_saving_and_loading(inferred, tmp_path):
+    inferred.save(tmp_path / "out")
+    again = Result.load(tmp_path / "out")
+    assert list(again.shifts.columns) == list(SHIFT_COLUMNS)
+    assert len(again.shifts)
+    pd.testing.assert_frame_equal(again.shifts, inferred.shifts)
+    pd.testing.assert_frame_equal(again.target_probability, inferred.target_probability)
+    pd.testing.assert_frame_equal(again.interventions, inferred.interventions)
+    assert again.interventions["inferred"].any()
+
+
+SHIFT = {"regime": "drug", "variable": "X1", "p_value": 0.01, "size": 0.3}
+DAMAGES = {
+    "shifts": [3, [3], [{**SHIFT, "size": 2.0}], [{**SHIFT, "p_value": None}], [{**SHIFT, "variable": 1}], [{"x": 1}]],
+    "target_probability": [3, [[0.5]], {"drug": [0.5]}, {"drug": [0.5, 0.5, 2.0, 0.0]}, {"drug": ["a"] * 4}, {}],
+    "interventions": [[{"inferred": 1}], [{**dict.fromkeys(COLUMNS, 0.5), "suspects": [1]}]],
+}
+
+
+@pytest.mark.parametrize(("key", "damage"), [(key, it) for key, listed in DAMAGES.items() for it in listed], ids=str)
+def test_damage_of_each_table_is_named(inferred, tmp_path, key, damage):
+    inferred.save(tmp_path / "out")
+    file = tmp_path / "out" / "graph.json"
+    content = json.loads(file.read_text())
+    content[key] = damage
+    file.write_text(json.dumps(content))
+    with pytest.raises(FileFormatError, match=f"'{key}' must") as caught:
+        Result.load(tmp_path / "out")
+    assert "\n" not in str(caught.value)
 
 
 def test_a_result_of_earlier_versions_has_none(result, tmp_path):
@@ -118,13 +159,13 @@ def test_batches_are_seen_before_the_fit():
     rng = np.random.default_rng(0)
     model = simulate.continuous("random", 6, rng, edge_probability=0.5)
     data = model.dataset(1000, 300, rng=rng)
-    assert not like_batches(data, Shifts.of(data))
+    assert not are_batches(Shifts.of(data), data)
     moved = [
         Regime.of(it.condition, it.codes, it.reals + rng.normal(size=6).astype(np.float32))
         for it in data.interventional
     ]
     batches = InterventionalData(data.variables, [data.observational, *moved])
-    assert like_batches(batches, Shifts.of(batches))
+    assert are_batches(Shifts.of(batches), batches)
 
 
 def test_the_command_line_says_it(tmp_path, capsys, monkeypatch):

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from enco.data import InterventionalData
+from enco.data import InterventionalData, Regime, Variable
+from enco.data.variables import Condition
 from enco.errors import SettingsError
 from enco.simulate import categorical, continuous, examples, from_cpts, mixed
 from enco.theory import check_data
@@ -66,6 +67,27 @@ def test_small_regimes_are_named():
     assert (small.regime, small.rows) == ("do(B)", 6)
     assert 6 < small.wanted < 1000
     assert "do(B) (6 rows" in str(report)
+
+
+def test_context_is_left_out_and_unknown_targets_are_no_effects():
+    data = strong_chain().dataset(5000, 1000, targets=["A", "B"], rng=np.random.default_rng(0))
+    plain = check_data(data)
+    rng = np.random.default_rng(1)
+    batch = Variable("batch", "categorical", (0, 1), context=True)
+    regimes = [
+        Regime.of(
+            Condition((), "drug", unknown=True) if it.targets == (0,) else it.condition,
+            np.column_stack([it.codes, rng.integers(2, size=it.n_rows).astype(np.uint8)]),
+            it.reals,
+        )
+        for it in data.regimes
+    ]
+    report = check_data(InterventionalData([*data.variables, batch], regimes))
+    assert (report.variables, report.context, report.unknown) == (3, ("batch",), ("drug",))
+    assert (report.untargeted, plain.untargeted) == (("A", "C"), ("C",))
+    assert report.n_effects == plain.n_effects  # A, which shifts most in the regime, counts as its target
+    assert report.constant == ()
+    assert "context, which is no part of the graph: batch\nregimes whose targets are not known (1): drug" in str(report)
 
 
 def test_data_without_interventions():

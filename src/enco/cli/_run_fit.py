@@ -216,8 +216,9 @@ def _run(discovery: Discovery, problem: _Problem, out: Path, *, resume: bool) ->
 
 
 def _show_plan(discovery: Discovery, data: InterventionalData, n_jobs: int) -> None:
+    from enco.interventions.shifts import are_batches
     from enco.plan import plan
-    from enco.result.interventions import BATCHES, in_words, intervention_table, like_batches
+    from enco.result.interventions import BATCHES, in_words, intervention_table
     from enco.system.units import in_bytes, in_time
 
     n, n_context, n_regimes = int((~data.is_context).sum()), int(data.is_context.sum()), len(data.interventional)
@@ -226,7 +227,7 @@ def _show_plan(discovery: Discovery, data: InterventionalData, n_jobs: int) -> N
         f"{data.observational.n_rows:,} observational, {n_regimes} intervention regime{'s' if n_regimes != 1 else ''}"
     )
     sentences = in_words(intervention_table(data, discovery.verdicts), n)
-    if not discovery.given.is_context.any() and like_batches(data, discovery.shifts):
+    if not discovery.given.is_context.any() and are_batches(discovery.shifts, data):
         sentences.append(BATCHES)
     for sentence in sentences:
         typer.echo(f"labels  {sentence}")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from enco.cli._options import Control, Separator, TargetColumn, load_data
+from enco.cli._options import Context, Control, Separator, TargetColumn, UnknownTargets, load_data
 from enco.io.formats import suffixes_in_words
 
 if TYPE_CHECKING:
@@ -21,13 +21,22 @@ __all__ = ["check"]
 
 def check(
     file: Annotated[
-        str,
+        str | None,
         typer.Argument(
+            metavar="FILE",
             help="A model: a .bif file, a known network (asia, sachs, alarm, ...) or an example (worked-chain, "
             "noisy-xor, fully-connected, cancelling-paths, deterministic-chain). "
-            f"Or data: a {suffixes_in_words('reader')} file."
+            f"Or data: a {suffixes_in_words('reader')} file. May be left out with --result.",
+            show_default=False,
         ),
-    ],
+    ] = None,
+    result: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="RESULT",
+            help="Folder that enco fit has written: list what shifts in the data although its graph says it cannot.",
+        ),
+    ] = None,
     sparsity: Annotated[
         float | None,
         typer.Option("--lambda", min=0.0, help="Sparsity that a fit would use; for a model.", show_default="0.004"),
@@ -38,7 +47,11 @@ def check(
     ] = None,
     targets: Annotated[
         str | None,
-        typer.Option(help="Variables with an intervention, separated by commas; for a model.", show_default="all"),
+        typer.Option(
+            help="For a model: variables with an intervention, separated by commas. For data: a TOML file that says "
+            "what labels mean, as for enco fit.",
+            show_default="all",
+        ),
     ] = None,
     data: Annotated[
         Path | None, typer.Option(help="Check the conditions on these rows, with the graph of the model.")
@@ -51,13 +64,17 @@ def check(
     target_column: TargetColumn = "perturbation",
     control: Control = None,
     separator: Separator = "+",
+    unknown_targets: UnknownTargets = False,
+    context: Context = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")] = False,
 ) -> None:
     """Check whether a graph can be recovered.
 
     For a known model: the conditions under which the method is guaranteed to find the graph, computed exactly, the
     largest lambda they allow, and what a number of rows can be expected to show. For data without a model: which
-    variables lack interventions, interventions that moved nothing, regimes that are too small.
+    variables lack interventions, interventions that moved nothing, regimes that are too small. For a result: variables
+    that shift in a regime although the graph says that they cannot, because of feedback, batches, hits off target or
+    wrong edges.
 
     \b
     For example:
@@ -65,14 +82,39 @@ def check(
       enco check asia --lambda 0.002 --rows 500
       enco check model.bif --data rows.csv --json
       enco check screen.csv --target-column guide --control non-targeting
+      enco check --result result
+      enco check --result result screen.csv --targets map.toml
     """  # noqa: D301 - a real backspace keeps the lines of the paragraph apart
     from enco.errors import SettingsError
 
+    def load(path: Path, label_map: str | None = None) -> InterventionalData:
+        if label_map is not None and Path(label_map).suffix.lower() != ".toml":
+            raise SettingsError(
+                f"--targets of data is a .toml file that says what labels mean, not {label_map!r}; names of variables "
+                "apply to a model"
+            )
+        return load_data(
+            path,
+            target_column,
+            control,
+            separator,
+            targets=None if label_map is None else Path(label_map),
+            unknown_targets=unknown_targets,
+            context=context,
+        )
+
+    of_model = {"--lambda": sparsity, "--rows": rows, "--budget": budget, "--data": data}
+    if result is not None:
+        _refuse(of_model, f"the result {result}")
+        _check_result(result, None if file is None else load(Path(file), targets), as_json=as_json)
+        return
+    if file is None:
+        raise SettingsError("there is nothing to check: name a model or a data file, or a folder with --result")
     model = _model(file)
     if model is not None:
         report = _check_model(
             model,
-            None if data is None else load_data(data, target_column, control, separator),
+            None if data is None else load(data),
             sparsity=sparsity,
             rows=rows,
             targets=targets,
@@ -81,15 +123,59 @@ def check(
         )
         typer.echo(json.dumps(report.to_dict(), indent=2) if as_json else str(report))
         return
-    for option, value in (("--lambda", sparsity), ("--rows", rows), ("--targets", targets), ("--budget", budget)):
-        if value is not None:
-            raise SettingsError(f"{option} applies to a model, not to the data file {file}: leave it out")
     if data is not None:
         raise SettingsError(f"--data needs a model, such as a .bif file, to compare with, but {file} is a data file")
+    _refuse(of_model, f"the data file {file}")
     from enco.theory import check_data
 
-    found = check_data(load_data(Path(file), target_column, control, separator))
+    found = check_data(load(Path(file), targets))
     typer.echo(json.dumps(found.to_dict(), indent=2) if as_json else str(found))
+
+
+def _refuse(of_model: dict[str, Any], what: str) -> None:
+    from enco.errors import SettingsError
+
+    for option, value in of_model.items():
+        if value is not None:
+            raise SettingsError(f"{option} applies to a model, not to {what}: leave it out")
+
+
+def _check_result(folder: Path, data: InterventionalData | None, *, as_json: bool) -> None:
+    """List the shifts that the graph of a result does not explain."""
+    from enco.errors import SettingsError
+    from enco.result import Result
+    from enco.result.account import shifts_in_data
+    from enco.result.interventions import REASONS, in_words
+
+    result = Result.load(folder)
+    explained_by_more = result.settings.get("regime_shift") or (data is not None and data.is_context.any())
+    if data is not None and not explained_by_more:
+        shifts = shifts_in_data(result, data)
+    elif result.shifts is not None:  # what context explains, only the fit knows
+        shifts = result.shifts
+    else:
+        raise SettingsError(f"{folder} was written by an earlier version and holds no list of shifts: fit again")
+    table = result.interventions
+    sentences = [] if table is None else in_words(table, len(result.variables), shifts)
+    records = shifts.to_dict("records")
+    if as_json:
+        content = {"unexplained_shifts": records, "reasons": list(REASONS), "interventions": sentences}
+        typer.echo(json.dumps(content, indent=2))
+        return
+    typer.echo(f"shifts that the graph does not explain: {len(records):,}")
+    width = (
+        max((len(it["regime"]) for it in records), default=0),
+        max((len(it["variable"]) for it in records), default=0),
+    )
+    for it in records:
+        where = f"in {it['regime']:<{width[0]}}  {it['variable']:<{width[1]}}"
+        typer.echo(f"  {where}  size {it['size']:.2f}, p = {it['p_value']:.2g}")
+    if records:
+        typer.echo("each has one of these reasons:")
+        for reason in REASONS:
+            typer.echo(f"  {reason}")
+    for sentence in sentences:
+        typer.echo(f"labels  {sentence}")
 
 
 def _model(file: str) -> SCM | None:

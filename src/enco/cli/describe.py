@@ -45,16 +45,16 @@ def describe(
       enco describe screen.csv --target-column guide --control non-targeting
       enco describe screen.csv --targets map.toml --context plate
     """  # noqa: D301 - a real backspace keeps the lines of the paragraph apart
-    from enco.interventions.shifts import Shifts
+    from enco.interventions.shifts import Shifts, are_batches
     from enco.interventions.verdicts import judged
-    from enco.result.interventions import BATCHES, in_words, intervention_table, like_batches
+    from enco.result.interventions import BATCHES, in_words, intervention_table
 
     content = load_data(
         data, target_column, control, separator, targets=targets, unknown_targets=unknown_targets, context=context
     )
     table = intervention_table(content, judged(content))
     sentences = in_words(table, int((~content.is_context).sum()))
-    if not content.is_context.any() and like_batches(content, Shifts.of(content)):
+    if not content.is_context.any() and are_batches(Shifts.of(content), content):
         sentences.append(BATCHES)
     if as_json:
         typer.echo(json.dumps(_as_dict(content) | {"interventions": sentences}, indent=2))

@@ -48,7 +48,10 @@ def draw_interventions(result: Result, data: InterventionalData, ax: Axes | None
     data = data.without_context()
     if set(data.names) != set(result.variables):
         other = min(set(data.names) ^ set(result.variables))
-        raise DataError(f"the data and the result have different variables ({other!r}): give the data of this fit")
+        raise DataError(
+            f"the data and the result have different variables ({other!r}): give the data of this fit, with the "
+            "same context columns"
+        )
     if not data.interventional:
         raise DataError("the data hold no interventions, so there are no effects of them to draw")
     data = with_inferred_targets(data.select(result.variables), result.interventions)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from enco.graphs.layered_layout import layered_layout
 from enco.result import Result
 
-__all__ = ["edge_table", "page_content"]
+__all__ = ["confounders", "edge_table", "interventions", "page_content", "shifts"]
 
 Graph = NDArray[np.bool_]
 
@@ -102,6 +102,58 @@ def edge_table(result: Result, truth: Graph | None = None) -> pd.DataFrame:
     ends = zip(table["cause"].tolist(), table["effect"].tolist(), strict=True)
     table["change"] = [changes.get(pair, "") for pair in ends]
     return table
+
+
+def interventions(result: Result) -> list[dict[str, str]]:
+    """Return the rows of the table of interventions, as texts.
+
+    Examples
+    --------
+    >>> from enco.result.example import small_result
+    >>> interventions(small_result())
+    []
+    """
+    if result.interventions is None:
+        return []
+    return [
+        {
+            "regime": str(it["regime"]),
+            "target": (it["target"] or "none") + (" (inferred)" if it["inferred"] and it["target"] else ""),
+            "rows": f"{it['rows']:,}",
+            "verdict": str(it["verdict"]),
+            "share": _number(it["share"], ".0%"),
+            "evidence": _number(it["evidence"], ",.1f"),
+            "effect_size": _number(it["effect_size"], ".2f"),
+            "suspects": ", ".join(it["suspects"]),
+        }
+        for it in result.interventions.to_dict("records")
+    ]
+
+
+def shifts(result: Result) -> list[dict[str, str]]:
+    """Return the rows of the table of shifts that the graph does not explain, as texts.
+
+    Examples
+    --------
+    >>> from enco.result.example import small_result
+    >>> shifts(small_result())
+    []
+    """
+    if result.shifts is None:
+        return []
+    return [
+        {
+            "regime": it["regime"],
+            "variable": it["variable"],
+            "size": _number(it["size"], ".2f"),
+            "p_value": _number(it["p_value"], ".2g"),
+        }
+        for it in result.shifts.to_dict("records")
+    ]
+
+
+def _number(value: float, form: str) -> str:
+    return "" if value != value else format(value, form)
 
 
 def confounders(result: Result) -> list[tuple[str, str, float]]:

@@ -22,10 +22,11 @@ from enco.data import InterventionalData
 from enco.errors import DataError
 from enco.graphs.dag import check_truth
 from enco.io._atomic import atomic_file
-from enco.report.content import confounders, edge_table, page_content
+from enco.report.content import confounders, edge_table, interventions, page_content, shifts
 from enco.report.history_curves import learning_curves
 from enco.report.words import cautions, comparison, summary
 from enco.result import Result
+from enco.result.interventions import REASONS
 from enco.theory import DataReport, check_data
 
 __all__ = ["render_report", "write_report"]
@@ -62,7 +63,10 @@ def render_report(
     data = None if data is None else data.without_context()
     if data is not None and set(data.names) != set(result.variables):
         other = sorted(set(data.names) ^ set(result.variables))[0]
-        raise DataError(f"the data and the result have different variables ({other!r}): give the data of this fit")
+        raise DataError(
+            f"the data and the result have different variables ({other!r}): give the data of this fit, with the "
+            "same context columns"
+        )
     report = None if data is None else check_data(data)
     script = "\n".join(["(() => {", '"use strict";', *(_file(f"{name}.js") for name in _SCRIPTS), "})();"])
     return (
@@ -74,6 +78,9 @@ def render_report(
             summary=summary(result, data) + ([] if true is None else comparison(result, true)),
             cautions=cautions(result, report),
             confounders=confounders(result),
+            interventions=interventions(result),
+            shifts=shifts(result),
+            reasons=REASONS,
             looked_for_confounders=getattr(result, "confounder_scores", None) is not None,
             statuses=edge_table(result, true)["status"].value_counts().to_dict(),
             compared=true is not None,

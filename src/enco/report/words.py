@@ -120,7 +120,7 @@ def _about_interventions(result: Result) -> list[str]:
     """Say what the labels of the experiment say and the data do not."""
     if result.interventions is None:
         return []
-    sentences = in_words(result.interventions, len(result.variables))
+    sentences = in_words(result.interventions, len(result.variables), result.shifts)
     return [f"{sentence[0].upper()}{sentence[1:]}{'' if sentence.endswith('?') else '.'}" for sentence in sentences]
 
 
@@ -168,7 +168,8 @@ def _about_data(report: DataReport | None, *, tested: bool) -> list[str]:
         return []
     sentences = []
     if report.untargeted:
-        sentences.append(f"{len(report.untargeted):,} of {report.variables:,} variables were never set on purpose.")
+        what = "are named by no label" if report.unknown else "were never set on purpose"
+        sentences.append(f"{len(report.untargeted):,} of {report.variables:,} variables {what}.")
     if report.unmoved and not tested:  # else the fit has said it
         sentences.append(
             f"{_count(len(report.unmoved), 'intervention')} left {_its(len(report.unmoved))} target as it was: either "

@@ -8,13 +8,15 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from enco.data import InterventionalData, Regime
+from enco.errors import DataError
 from enco.fitting.loop import Discovery
-from enco.interventions.shifts import unexplained
-from enco.result.interventions import SHIFT_COLUMNS, Outcome
+from enco.interventions.shifts import Shifts, unexplained
+from enco.result.interventions import SHIFT_COLUMNS, Outcome, with_inferred_targets
+from enco.result.result import Result
 from enco.score.suspects import chance
 from enco.search.dag import Path
 
-__all__ = ["accounts", "shift_table", "target_probability"]
+__all__ = ["accounts", "shift_table", "shifts_in_data", "target_probability"]
 
 LEAST_P = 1e-300  # smaller ones say nothing more
 
@@ -70,15 +72,53 @@ def shift_table(
     for acted, outcome in zip(hit, outcomes, strict=True):
         acted[[*outcome.targets, *map(given.position, outcome.suspects)]] = True
     rank = np.argsort(discovery.column)
-    place = np.argwhere(unexplained(shifts, hit, graph[np.ix_(rank, rank)]))
+    found = unexplained(shifts, hit, graph[np.ix_(rank, rank)])
+    return _listed(shifts, found, [data.regime_name(regime) for regime in data.interventional], given.names)
+
+
+def shifts_in_data(result: Result, data: InterventionalData) -> pd.DataFrame:
+    """List variables that shift in regimes of some data although the graph of a result says that they cannot.
+
+    Parameters
+    ----------
+    result : Result
+    data : InterventionalData
+        The same variables, without context. Its labels name the targets, and where they do not, the result does.
+
+    Examples
+    --------
+    >>> from enco.result.example import small_result
+    >>> rng = np.random.default_rng(0)
+    >>> rows = rng.normal(size=(400, 3))
+    >>> data = InterventionalData.from_environments([rows, rows + [2.0, 0.0, 2.0]], [None, "B"], names=["A", "B", "C"])
+    >>> shifts_in_data(small_result(), data)[["regime", "variable"]].values.tolist()
+    [['B', 'A']]
+    """
+    if set(data.names) != set(result.variables):
+        other = min(set(data.names) ^ set(result.variables))
+        raise DataError(
+            f"the data and the result have different variables ({other!r}): give the data of this fit, with the "
+            "same context columns"
+        )
+    data = with_inferred_targets(data.select(result.variables), result.interventions)
+    shifts = Shifts.of(data)
+    hit, table = np.zeros_like(shifts.clear), result.interventions
+    names = [data.regime_name(regime) for regime in data.interventional]
+    for acted, name, regime in zip(hit, names, data.interventional, strict=True):
+        known = [] if table is None else [it for listed in table["suspects"][table["regime"] == name] for it in listed]
+        acted[[*regime.targets, *map(data.position, known)]] = True
+    return _listed(shifts, unexplained(shifts, hit, result.adjacency.astype(bool)), names, data.names)
+
+
+def _listed(shifts: Shifts, found: NDArray[np.bool_], regimes: Sequence[str], variables: Sequence[str]) -> pd.DataFrame:
     records = [
         {
-            "regime": data.regime_name(data.interventional[k]),
-            "variable": given.names[j],
+            "regime": regimes[k],
+            "variable": variables[j],
             "p_value": max(LEAST_P, float(np.exp(shifts.log_p[k, j]))),
             "size": float(shifts.size[k, j]),
         }
-        for k, j in sorted(place.tolist(), key=lambda at: (shifts.log_p[at[0], at[1]], at))
+        for k, j in sorted(np.argwhere(found).tolist(), key=lambda at: (shifts.log_p[at[0], at[1]], at))
     ]
     return pd.DataFrame(records, columns=list(SHIFT_COLUMNS)).astype({"p_value": float, "size": float})
 

@@ -10,7 +10,6 @@ import pandas as pd
 
 from enco.data import InterventionalData, Regime
 from enco.errors import DataError, FileFormatError
-from enco.interventions.shifts import Shifts
 from enco.interventions.verdicts import Verdict
 from enco.result.fields import is_number, shares_in
 from enco.score.objective import CLEAR_HARM
@@ -28,7 +27,6 @@ __all__ = [
     "Outcome",
     "in_words",
     "intervention_table",
-    "like_batches",
     "probabilities_in",
     "shifts_in",
     "table_of_records",
@@ -54,7 +52,6 @@ LEAST_SHARE = 0.05  # of the rows, with less an intervention counts as one witho
 MOST_SHIFTED = 0.5  # share of the variables beyond which a regime differs in more than an intervention
 MANY_SHIFTED = 0.25  # share of all variables in all regimes from which the regimes do ...
 LEAST_REGIMES = 2  # ... if there are so many of them
-LEAST_MUTUAL = 3  # pairs of variables that shift in each other's regimes, with fewer it may be chance
 
 BATCHES = (
     "variables shift in most regimes in ways no graph explains: are the regimes batches? name the column of the batch "
@@ -292,32 +289,6 @@ def _about_shifts(table: pd.DataFrame, n_variables: int, shifts: pd.DataFrame | 
         why = "feedback, a batch, off target or a wrong edge"
         found.append(f"{what} not explained by the graph ({why}): {_some(listed)}")
     return found
-
-
-def like_batches(data: InterventionalData, shifts: Shifts) -> bool:
-    """Return whether regimes differ as batches do, before any graph is known.
-
-    No graph explains that X_i shifts where X_j is intervened on, and X_j where X_i is. Batches do that everywhere.
-
-    Parameters
-    ----------
-    data : InterventionalData
-    shifts : Shifts
-        Of its regimes, in the same order; columns beyond those of the data do not matter.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> blocks = [rng.normal(size=(300, 3)) + (0.0 if k == 0 else rng.normal(size=3) + 2.0) for k in range(4)]
-    >>> data = InterventionalData.from_environments(blocks, [None, "X1", "X2", "X3"])
-    >>> like_batches(data, Shifts.of(data))
-    True
-    """
-    single = {regime.targets[0]: k for k, regime in enumerate(data.interventional) if len(regime.targets) == 1}
-    targets, places = list(single), list(single.values())
-    clear = shifts.clear[np.ix_(places, targets)] & ~np.eye(len(targets), dtype=bool)
-    mutual = int((clear & clear.T).sum())
-    return mutual >= 2 * LEAST_MUTUAL and 2 * mutual > int(clear.sum())
 
 
 def with_inferred_targets(data: InterventionalData, table: pd.DataFrame | None) -> InterventionalData:

@@ -185,3 +185,14 @@ def test_a_method_of_ones_own(make_problem, monkeypatch):
         register(Toy())
     with pytest.raises(SettingsError, match="method 'toy' has no setting 'colour'; it has none"):
         find_method("toy").fit(data, seed=0, n_jobs=1, colour=1)
+
+
+def test_context_and_unknown_targets():
+    rng = np.random.default_rng(0)
+    blocks = [rng.normal(size=(100, 3)), rng.normal([3.0, 0.0, 0.0], size=(50, 3))]
+    data = InterventionalData.from_environments(blocks, [None, "X1"]).with_context(["X3"])
+    assert find_method("ges").fit(data, seed=0, n_jobs=1).variables == ("X1", "X2")
+    unknown = InterventionalData.from_environments(blocks, [None, "unknown"], labels=[None, "drug"])
+    with pytest.raises(DataError, match="'ges' needs the targets of every intervention, and those of 'drug' are not"):
+        find_method("ges").fit(unknown, seed=0, n_jobs=1)
+    assert find_method("enco").fit(unknown, seed=0, n_jobs=1, max_epochs=1).interventions["target"].tolist() == ["X1"]

@@ -39,6 +39,8 @@ class Method(ABC):
     name : str
         As in `METHODS`, in specs and on the command line.
     kinds : frozenset of {"categorical", "continuous"}
+    knows_context : bool
+        Whether it is given context columns, and regimes whose targets are not known.
     settings_type : type
         A frozen dataclass; the keywords of `fit` are its fields.
 
@@ -58,6 +60,7 @@ class Method(ABC):
 
     name: ClassVar[str]
     kinds: ClassVar[frozenset[AnyKind]] = BOTH_KINDS
+    knows_context: ClassVar[bool] = False
     settings_type: ClassVar[type[Any]] = MethodSettings
 
     def fit(self, data: InterventionalData, *, seed: int, n_jobs: int, **settings: Any) -> Result:
@@ -78,6 +81,7 @@ class Method(ABC):
         Result
             With the method's name among its settings and the seconds it took.
         """
+        data = data if self.knows_context else self._plain(data)
         chosen = self.settings_for(data, **settings)
         self._check_kinds(data)
         started = time.perf_counter()
@@ -112,6 +116,16 @@ class Method(ABC):
         """
         types = {setting.name: setting.type for setting in fields(self.settings_type)}
         return {name: _read(text, types.get(name)) for name, text in texts.items()}
+
+    def _plain(self, data: InterventionalData) -> InterventionalData:
+        """Leave context out, and refuse interventions whose targets nobody knows."""
+        for regime in data.regimes:
+            if regime.unknown:
+                raise DataError(
+                    f"method {self.name!r} needs the targets of every intervention, and those of {regime.label!r} are "
+                    "not known: name them, leave its rows out, or choose enco"
+                )
+        return data.without_context()
 
     def _check_kinds(self, data: InterventionalData) -> None:
         for variable in data.variables:

@@ -22,6 +22,7 @@ class Enco(Method):
     """
 
     name = "enco"
+    knows_context = True
     settings_type = Settings
     estimator: ClassVar[EstimatorName] = "paired"
 

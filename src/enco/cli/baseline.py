@@ -5,13 +5,16 @@ from typing import Annotated
 import typer
 
 from enco.cli._options import (
+    Context,
     Control,
     DataArgument,
+    LabelMap,
     ResultFolder,
     Separator,
     SettingPairs,
     TargetColumn,
     Threads,
+    UnknownTargets,
     load_data,
 )
 from enco.cli._signals import stopped_like_ctrl_c
@@ -26,6 +29,9 @@ def baseline(
     target_column: TargetColumn = "perturbation",
     control: Control = None,
     separator: Separator = "+",
+    targets: LabelMap = None,
+    unknown_targets: UnknownTargets = False,
+    context: Context = None,
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same graph.")] = 0,
     threads: Threads = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the result in the folder.")] = False,
@@ -33,7 +39,8 @@ def baseline(
 ) -> None:
     """Learn the graph behind a data file with another method, to compare with.
 
-    Writes the same files as `enco fit`, except that there are no checkpoints.
+    Writes the same files as `enco fit`, except that there are no checkpoints. Methods other than ENCO leave context
+    columns out, and need to know the targets of every intervention.
 
     \b
     For example:
@@ -54,7 +61,9 @@ def baseline(
     with stopped_like_ctrl_c(), locked(out):
         recover(out)
         check_folder(out, resume=False, force=force)
-        read = load_data(data, target_column, control, separator)
+        read = load_data(
+            data, target_column, control, separator, targets=targets, unknown_targets=unknown_targets, context=context
+        )
         result = chosen.fit(read, seed=seed, n_jobs=count_threads(threads), **settings)
         with replacing(out) as new:
             result.save(new)

@@ -7,6 +7,8 @@ live in `enco.io`.
 ====================  ==================================================================================
 `data.variables`      what a data set is made of: variables (columns) and regimes (rows)
 `data.dataset`        `InterventionalData`, which puts them together
+`data.meanings`       what labels of rows mean: targets, unknown targets, or no intervention
+`data.context`        a context column that names the regime of every row
 `data.checks`         the rules that a data set must satisfy
 `data.conversions`    the methods that read and write, thin ones over `enco.io`
 `data.describe`       what a data set looks like, and what looks wrong with it

@@ -42,7 +42,8 @@ class Format:
     graph_reader : callable or "module:name", optional
         ``graph_reader(path)`` returns the names (or None), the matrix, and whether all variables are listed.
     options : tuple of str
-        Those of the options of `enco.io.read_data` that the reader takes.
+        Those of the options of `enco.io.read_data` that the reader takes. One that does not take ``targets`` may only
+        have labels that name variables; `read_data` then applies the mapping to the regimes.
     needs : (package, extra), optional
         The package that must be installed, and the extra of this package that brings it.
     simulated : bool
@@ -58,7 +59,7 @@ class Format:
     reader: Function | None = None
     writer: Function | None = None
     graph_reader: Function | None = None
-    options: tuple[str, ...] = ("target", "control", "separator", "targets", "kinds")
+    options: tuple[str, ...] = ("target", "control", "separator", "kinds")
     needs: tuple[str, str] | None = None
     simulated: bool = False
 
@@ -102,16 +103,18 @@ def register(new: Format) -> None:
     FILE_FORMATS[new.suffix] = new
 
 
+_TABLE = ("target", "control", "separator", "targets", "kinds")
+
 # fmt: off
 register(Format(".npz", "enco.io.npz:read_npz", "enco.io.npz:write_npz", "enco.io.graphs:graph_from_npz",
                 options=("kinds", "memory_map"), simulated=True))
 register(Format(".json", graph_reader="enco.io.graphs:graph_from_json"))
 register(Format(".csv", "enco.io.csv:read_csv", "enco.io.csv:write_csv", "enco.io.graphs:graph_from_csv",
-                simulated=True))
+                options=_TABLE, simulated=True))
 register(Format(".parquet", "enco.io.parquet:read_parquet", "enco.io.parquet:write_parquet",
-                needs=("pyarrow", "parquet"), simulated=True))
+                options=_TABLE, needs=("pyarrow", "parquet"), simulated=True))
 register(Format(".h5ad", "enco.io.anndata:read_h5ad", "enco.io.anndata:write_h5ad",
-                options=("target", "control", "separator", "targets", "kinds"), needs=("anndata", "anndata")))
+                options=_TABLE, needs=("anndata", "anndata")))
 # fmt: on
 
 

@@ -90,8 +90,9 @@ class Result:
         What every intervention did, one row for each regime and target: whether the target was ``inferred``, because
         no label names it; ``rows``; the ``verdict``, "perfect", "soft" or "no effect"; the ``share`` of the rows in
         which it took hold; the ``evidence`` that it did anything, in nats; the ``p_value`` of a test that nothing was
-        done (of an inferred target, too small: it was chosen because it shifts most); the ``effect_size`` on the target by itself, total variation or standard deviations; and ``suspects``,
-        variables that it seems to have hit although no label says so.
+        done (too small for an inferred target, which was chosen because it shifts most); the ``effect_size`` on the
+        target by itself, total variation or standard deviations; and ``suspects``, variables that it seems to have hit
+        although no label says so.
     target_probability : DataFrame or None
         Of every variable to be a target of every regime whose targets are not known; None if there is no such regime.
     shifts : DataFrame or None

@@ -111,6 +111,14 @@ def test_batches_are_named_before_the_fit_and_after_it(folder, capsys):
     assert content["interventions"] == []
 
 
+def test_a_regime_shift_of_categories_is_said_to_do_nothing(folder, capsys):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.integers(3, size=(120, 2)), columns=["A", "B"])
+    table.assign(perturbation=[""] * 100 + ["A"] * 20).to_csv("levels.csv", index=False)
+    assert main(["fit", "levels.csv", "--regime-shift", "--out", "levels", *QUICK]) == 0
+    assert "labels  regime_shift does nothing here: all variables are categorical" in capsys.readouterr().out
+
+
 def test_check_lists_shifts_that_the_graph_does_not_explain(folder, capsys):
     assert main(["check", "--result", "shifted"]) == 0
     saved = capsys.readouterr().out

@@ -229,6 +229,10 @@ def _show_plan(discovery: Discovery, data: InterventionalData, n_jobs: int) -> N
     sentences = in_words(intervention_table(data, discovery.verdicts), n)
     if not discovery.given.is_context.any() and are_batches(discovery.shifts, data):
         sentences.append(BATCHES)
+    if discovery.settings.regime_shift and not (data.is_continuous & ~data.is_context).any():
+        sentences.append(
+            "regime_shift does nothing here: all variables are categorical, name the batch as context instead"
+        )
     for sentence in sentences:
         typer.echo(f"labels  {sentence}")
     chosen = "screened by tests of dependence" if discovery.screening else "all that knowledge leaves open"

@@ -1,11 +1,11 @@
-"""A context column that names the regime of every row."""
+"""Context columns: one that names the regime of every row, and whether observational rows know what is in them."""
 
 import numpy as np
 
 from enco.data.dataset import InterventionalData
 from enco.data.variables import Kind, Regime, Variable, code_dtype
 
-__all__ = ["with_regimes_as_context"]
+__all__ = ["in_known_circumstances", "with_regimes_as_context"]
 
 
 def with_regimes_as_context(data: InterventionalData) -> InterventionalData:
@@ -33,3 +33,19 @@ def with_regimes_as_context(data: InterventionalData) -> InterventionalData:
         for k, regime in enumerate(data.regimes)
     ]
     return InterventionalData._from_checked((*data.variables, added), regimes)
+
+
+def in_known_circumstances(data: InterventionalData, regime: Regime) -> bool:
+    """Whether observational rows know every level of the context columns that a regime has.
+
+    Where they do not, what the intervention did cannot be told apart from what its batch did by comparing rows.
+
+    Examples
+    --------
+    >>> x = np.array([[0.5, 1.0], [1.0, 0.0]])
+    >>> data = with_regimes_as_context(InterventionalData.from_environments([x, x], [None, "X1"]))
+    >>> [in_known_circumstances(data, regime) for regime in data.regimes]
+    [True, False]
+    """
+    slots = data.slots[data.is_context & data.is_categorical]
+    return all(np.isin(regime.codes[:, slot], data.observational.codes[:, slot]).all() for slot in slots)

@@ -37,7 +37,7 @@ from enco.conditionals.heads import VariableHeads
 from enco.conditionals.torch import NetworkFactory
 from enco.confounders import SplitEdgeParameters, confounder_scores
 from enco.data import InterventionalData, Kind
-from enco.data.context import with_regimes_as_context
+from enco.data.context import in_known_circumstances, with_regimes_as_context
 from enco.data.describe import constant_columns
 from enco.data.row_order import in_canonical_order
 from enco.errors import DataError
@@ -176,7 +176,7 @@ class Discovery:
         self.model = make_model(
             data, self.candidates, column=self.column, settings=settings, network=network, seed=seed, n_jobs=n_jobs
         )
-        if not _covers_context(data):
+        if not all(in_known_circumstances(data, regime) for regime in regimes):
             # Networks must learn of circumstances that observational rows do not know, and score other rows than those.
             halves = [(regime, np.arange(regime.n_rows) % 2 == 0) for regime in regimes]
             learned = [(regime, np.flatnonzero(half)) for regime, half in halves]
@@ -311,15 +311,6 @@ def _check(data: InterventionalData) -> None:
             "there is no intervention regime: orientations are learned from interventions, so at least one is needed; "
             "name the targets of each row or environment"
         )
-
-
-def _covers_context(data: InterventionalData) -> bool:
-    """Whether observational rows know every level of the context columns."""
-    for slot in data.slots[data.is_context & data.is_categorical]:
-        known = np.unique(data.observational.codes[:, slot])
-        if not all(np.isin(regime.codes[:, slot], known).all() for regime in data.interventional):
-            return False
-    return True
 
 
 def _part(state: State, prefix: str) -> State:

@@ -24,7 +24,10 @@ Mask = NDArray[np.bool_]
 MOST_ROWS = 4_000  # of either sample: more change no verdict
 LEAST_EXPECTED = 5.0  # rows of the regime at a level; rarer levels are merged
 LEVEL = 0.01  # of all tests together
-MUTUAL_SHARE, LEAST_MUTUAL = 0.25, 3  # of the pairs of targets, that no acyclic graph explains: hits off target are fewer
+MUTUAL_SHARE, LEAST_MUTUAL = (
+    0.25,
+    3,
+)  # of the pairs of targets, that no acyclic graph explains: hits off target are fewer
 
 
 @dataclass(frozen=True)

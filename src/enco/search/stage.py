@@ -24,6 +24,7 @@ from threadpoolctl import threadpool_limits
 from enco.conditionals.base import ConditionalModel
 from enco.conditionals.continuous import Standardisation
 from enco.data import InterventionalData, Regime
+from enco.data.context import in_known_circumstances
 from enco.executors import run_threads
 from enco.score.base import Parents, Predictor
 from enco.score.counted import CountedPredictor
@@ -109,10 +110,12 @@ class Problem:
         """Rows that tell which of two variables comes first: those that intervene on one of them only, [N, N].
 
         Of an intervention that took hold in some of its rows, only those count; `soft` has the share by regime and
-        target.
+        target. Rows of a batch of their own say less than they seem to, and leave directions open.
         """
         rows = np.zeros(self.allowed.shape)
         for k, regime in enumerate(self.regimes):
+            if not in_known_circumstances(self.data, regime):
+                continue
             hit = np.zeros(len(rows))
             for target in regime.targets:
                 hit[target] = (soft or {}).get((k, target), 1.0)

@@ -237,15 +237,16 @@ class _Workers(AbstractContextManager["_Workers"]):
         everyone, families = range(len(graph)), families_of(graph)
         asked = [j for j in everyone if first or not self._by_regression(*families[j])]
         networks = self._train(graph, asked, partial(_part, on_progress, 0, 2))
-        paths = [self._search_widely([self._by_networks(j, networks) for j in everyone], graph)] if first else []
-        start = paths[-1].graph if paths else graph
-        families = families_of(start)
+        begun = self._search_widely([self._by_networks(j, networks) for j in everyone], graph) if first else []
+        starts = [path.graph for path in begun] or [graph]
+        families = families_of(starts[0])
         on_progress(0.5)
         predictors = self.run(lambda j: self._best(*families[j], networks), everyone)
         errors = self.run(lambda j: _error(predictors[j], families[j][1]), everyone)
         objective, rules = self._objective(predictors, errors), self._rules(graph, fast_only=True)
-        last = search(objective, start, rules, run=self.run)
-        return [*paths, self._examined(objective, last)]
+        found = [search(objective, start, rules, run=self.run) for start in starts]
+        best = min(range(len(found)), key=lambda k: found[k].after)
+        return [*begun[best : best + 1], self._examined(objective, found[best])]
 
     def _examined(self, objective: Objective, path: Path) -> Path:
         """Compare the rows of every regime with what the graph allows in them."""
@@ -265,14 +266,18 @@ class _Workers(AbstractContextManager["_Workers"]):
         chosen, settings = np.array(variables, np.int64), self.problem.settings
         return Networks(self.problem.model, self.sample, presence, settings, chosen, on_progress, self.problem.journal)
 
-    def _search_widely(self, predictors: Sequence[Predictor], graph: Mask) -> Path:
-        """Search by predictors that answer at once, from several starts where the data leave directions open."""
+    def _search_widely(self, predictors: Sequence[Predictor], graph: Mask) -> list[Path]:
+        """Search by predictors that answer at once, from several starts where the data leave directions open.
+
+        Returns the best path and, if another start has led to it and more precise predictors will follow, the one from
+        the graph found so far as well: networks that do not know a graph well can be wrong about it by much.
+        """
         objective, rules = self._objective(predictors), self._rules(graph)
-        path = search(objective, graph, rules, run=self.run)
+        first = path = search(objective, graph, rules, run=self.run)
         for other in self._random_starts(objective, rules, graph):
             again = search(objective, other, rules, order_first=True, run=self.run)
             path = min(path, again.seen_from(graph, path.before), key=lambda it: it.after)
-        return path
+        return [path] if path is first or not self.continuous.any() else [path, first]
 
     def _rules(self, graph: Mask, *, fast_only: bool = False) -> Rules:
         """Rules of the search; places in the order may be a matter for predictors that answer at once only."""

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from enco.fitting.loop import Discovery
-from enco.score.counted import STRENGTHS, CountedPredictor, corrected, renumbered
+from enco.score.counted import CountedPredictor
+from enco.score.counts import STRENGTHS, corrected, renumbered
 from enco.score.networks import Networks
 from enco.score.rows import Sample
 from enco.settings import Settings

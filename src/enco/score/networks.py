@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from enco.conditionals.base import ConditionalModel, Training
 from enco.score.base import Parents
 from enco.score.journal import Journal
+from enco.score.own import OwnMechanism
 from enco.score.rows import N_FOLDS, Sample
 from enco.settings import Settings
 
@@ -161,12 +162,18 @@ class NetworkPredictor:
         sample = self._networks.sample
         return np.array([sample.by_regime(loss, self._order) for loss in self._row_losses(parents, causes)])
 
-    def target_losses(self, parents: Parents, rows: I64) -> Floats:
-        """Losses of rows that intervene on the variable, as if they had not, [rows]."""
+    def target_losses(self, parents: Parents, mechanism: OwnMechanism) -> tuple[Floats, NDArray[np.float32] | None]:
+        """Losses of rows that intervene on the variable, as if they had not, and the log-probabilities of all levels."""
+        levels = self._log_usual(mechanism, parents, ())
+        if levels is not None:
+            log_usual = levels[0]
+            return -np.take_along_axis(log_usual, mechanism.columns[self._effect][:, None].astype(np.int64), 1)[
+                :, 0
+            ].astype(float), log_usual
         family, nothing = np.isin(self._causes, list(parents)), np.zeros(0, np.int64)
+        rows = np.arange(mechanism.table.n_rows)
         networks = self._networks.models[0]  # none of them has learned from these rows
-        losses: Floats = networks.row_losses(self._networks.table, rows, self._effect, family, nothing)[0].astype(float)
-        return losses
+        return networks.row_losses(mechanism.table, rows, self._effect, family, nothing)[0].astype(float), None
 
     def _look(self, parents: Parents, causes: Sequence[int]) -> None:
         sample = self._networks.sample
@@ -187,11 +194,31 @@ class NetworkPredictor:
             model.row_losses(table, rows, self._effect, family, places)
             for model, rows in zip(models, self._rows, strict=True)
         ]
-        return self._mixed(np.concatenate(losses, axis=1))
+        return self._softened(np.concatenate(losses, axis=1), parents, causes)
 
-    def _mixed(self, losses: NDArray[np.float32]) -> NDArray[np.float32]:
-        self._networks.sample.mixed(self._effect, losses, self._order)
+    def _softened(self, losses: NDArray[np.float32], parents: Parents, causes: Sequence[int]) -> NDArray[np.float32]:
+        sample = self._networks.sample
+        parts = sample.soft.get(self._effect, [])
+        levels = [self._log_usual(part.mechanism, parents, causes) if part.keeps_parents else None for part in parts]
+        for k, (family, loss) in enumerate(
+            zip([parents, *(parents ^ {cause} for cause in causes)], losses, strict=True)
+        ):
+            sample.softened(
+                self._effect, family, loss, self._order, [None if table is None else table[k] for table in levels]
+            )
         return losses
+
+    def _log_usual(
+        self, mechanism: OwnMechanism, parents: Parents, causes: Sequence[int]
+    ) -> NDArray[np.float32] | None:
+        """Log-probabilities of all levels in rows that intervene on the variable, [1 + C, rows, levels]."""
+        n_levels = int(mechanism.levels[self._effect])
+        if not n_levels:
+            return None
+        family, places = np.isin(self._causes, list(parents)), np.searchsorted(self._causes, np.array(causes, np.int64))
+        rows = np.arange(mechanism.every_level.n_rows)
+        losses = self._networks.models[0].row_losses(mechanism.every_level, rows, self._effect, family, places)
+        return -losses.reshape(1 + len(causes), -1, n_levels)
 
 
 class ExpertPredictor(NetworkPredictor):
@@ -231,11 +258,9 @@ class ExpertPredictor(NetworkPredictor):
                     model.expert_losses(self._effect, family, shared.table, rows, shared.steps)
                     for model, rows in zip(shared.models, self._rows, strict=True)
                 )
-                losses = (
-                    shared.sample.mixed(self._effect, loss, rows) for loss, rows in zip(losses, self._rows, strict=True)
-                )
-                each = [shared.sample.by_regime(loss, rows) for loss, rows in zip(losses, self._rows, strict=True)]
-                return [np.sum(each, axis=0)]
+                loss = np.concatenate(list(losses))
+                shared.sample.softened(self._effect, parents, loss, self._order)
+                return [shared.sample.by_regime(loss, self._order)]
 
             (self._exact[parents],) = shared.journal.ask(f"experts of {self._effect}", add_up)
         return self._exact[parents]

@@ -20,6 +20,7 @@ from enco.conditionals.continuous import Standardisation
 from enco.conditionals.regression import Regression, Rows
 from enco.score.base import Parents
 from enco.score.journal import Journal
+from enco.score.own import OwnMechanism
 from enco.score.rows import N_FOLDS, Sample
 
 __all__ = ["RegressionPredictor", "Regressions"]
@@ -134,8 +135,9 @@ class RegressionPredictor:
         for fold in range(N_FOLDS):
             learned = np.random.default_rng([effect, fold]).permutation(free[sample.fold[free] != fold])
             held = int(np.ceil(HELD_OUT * len(learned)))
-            judged = sample.judged_rows(effect)
-            judged = judged[sample.fold[judged] == fold]
+            judged = free[sample.fold[free] == fold]
+            if not fold:  # no fold has learned from rows that intervene on the variable softly: the first judges them
+                judged = np.concatenate([judged, *(part.rows for part in sample.soft.get(effect, []))])
             self._parts.append((np.sort(learned[held:]), np.sort(learned[:held]), judged))
         self._fits: dict[Parents, _Fit] = {}
         self._hopeless: dict[Parents, float] = {}
@@ -183,17 +185,21 @@ class RegressionPredictor:
         """Sum the losses of the rows of each regime."""
         fit, total = self._fit(parents), np.zeros(len(self._shared.sample.weight))
         for fold, (_, _, judged) in enumerate(self._parts):
-            loss = self._losses(fit.regressions[fold], self._rows(fit.parents, judged), fold)
+            loss = self._losses(fit.regressions[fold], parents, self._rows(fit.parents, judged), fold)
             total += self._shared.sample.by_regime(loss, judged)
         return total
 
-    def _losses(self, regression: Regression, judged: Rows, fold: int) -> NDArray[np.floating]:
-        return self._shared.sample.mixed(self._effect, regression.losses(judged), self._parts[fold][2])
+    def _losses(self, regression: Regression, parents: Parents, judged: Rows, fold: int) -> Floats:
+        loss = regression.losses(judged)
+        if not fold:
+            self._shared.sample.softened(self._effect, parents, loss, self._parts[fold][2])
+        return loss
 
-    def target_losses(self, parents: Parents, rows: I64) -> Floats:
-        """Losses of rows that intervene on the variable, as if they had not, [rows]."""
-        fit = self._fit(parents)
-        return fit.regressions[0].losses(self._rows(fit.parents, rows))
+    def target_losses(self, parents: Parents, mechanism: OwnMechanism) -> tuple[Floats, None]:
+        """Losses of rows that intervene on the variable, as if they had not."""
+        fit, origin = self._fit(parents), self._shared.sample.origin
+        rows = np.flatnonzero(origin == mechanism.regime)
+        return fit.regressions[0].losses(self._rows(fit.parents, rows)), None
 
     def _fit(self, parents: Parents) -> _Fit:
         """Fit a family: from where those ended that have one parent more or less, or from scratch."""
@@ -279,7 +285,7 @@ class RegressionPredictor:
             train, held, judged = (self._rows(parents, rows) for rows in self._parts[fold])
             goal = (rival.regressions[fold].learned, self._far(fold)) if rival else None
             fitted = begin.fit(train, held, goal=goal, go_on=self._shared.go_on)
-            loss = self._losses(fitted, judged, fold) @ self._weight[self._parts[fold][2]]
+            loss = self._losses(fitted, frozenset(parents), judged, fold) @ self._weight[self._parts[fold][2]]
             return [*fitted.arrays(), np.asarray(loss)]
 
         *arrays, loss = self._shared.journal.ask(f"regressions of {self._effect}", train)

@@ -3,12 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import zip_longest
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from enco.data import Regime
+from enco.score.base import Parents
+from enco.score.own import OwnMechanism
 
 __all__ = ["Sample"]
 
@@ -20,11 +23,42 @@ MOST_ROWS = 30_000  # of the observational regime, and of all others together: m
 
 
 class SoftRows(NamedTuple):
-    """Rows of a regime that has hit a variable in some of them."""
+    """Rows of a regime that intervenes on a variable, and may have left it some of its usual mechanism.
+
+    Attributes
+    ----------
+    rows : int64 [k]
+    share : float
+        Of them, that follow one distribution whatever the parents.
+    mechanism : OwnMechanism
+    keeps_parents : bool
+        Whether they may follow a mechanism of the parents that is their own.
+    """
 
     rows: I64
     share: float
-    own: Floats
+    mechanism: OwnMechanism
+    keeps_parents: bool
+
+    def losses(self, parents: Parents, usual: Floats, log_usual: NDArray[np.floating] | None = None) -> Floats:
+        """Losses by the best explanation, [k].
+
+        Parameters
+        ----------
+        parents : frozenset
+        usual : float64 [k]
+            Losses by the usual mechanism, given them.
+        log_usual : float64 [k, levels], optional
+            Log-probabilities by it, of a categorical variable.
+        """
+        own, share = self.mechanism.marginal, self.share
+        with np.errstate(divide="ignore"):  # a share of 0 leaves the loss as it is
+            mixture = -np.logaddexp(np.log(share) - own, np.log1p(-share) - usual)
+        explanations = [mixture]
+        if self.keeps_parents:
+            explanations += [own] if share < 1 else []
+            explanations += self.mechanism.of_parents(parents, log_usual)
+        return min(explanations, key=lambda losses: float(losses.sum()))
 
 
 @dataclass(frozen=True)
@@ -44,8 +78,8 @@ class Sample:
     free : bool [N, regimes]
         Whether the regime leaves the variable free.
     soft : dict
-        For each variable that regimes have hit in some of their rows only: the rows of those regimes, the share, and
-        the loss of each row by a distribution of the regime's own. See `with_soft`.
+        For each variable that regimes have left some of its usual mechanism: the rows of those regimes. See
+        `with_soft`.
 
     Examples
     --------
@@ -99,31 +133,49 @@ class Sample:
         """Rows that leave a variable free."""
         return np.flatnonzero(self.free[variable][self.origin])
 
-    def with_soft(self, variable: int, regime: int, share: float, own: Floats) -> "Sample":
-        """Let rows that intervene on a variable count for it as well, as a mixture.
+    def with_soft(self, mechanism: OwnMechanism, share: float, *, keeps_parents: bool) -> "Sample":
+        """Let rows that intervene on a variable count for it as well: as a mixture, or by a mechanism of their own.
 
         A share of them follows a distribution of their own, the others their parents: their loss is
 
-            -log(share exp(-own) + (1 - share) exp(-loss given the parents)).
+            -log(share exp(-own) + (1 - share) exp(-loss given the parents)),
 
-        They are judged, and never learned from.
+        or, if they may keep their parents, that of `OwnMechanism` where it is less. They are judged, and never learned
+        from.
         """
-        rows = np.flatnonzero(self.origin == regime)
-        more = {**self.soft, variable: [*self.soft.get(variable, []), SoftRows(rows, share, own)]}
-        return replace(self, soft=more)
+        part = SoftRows(np.flatnonzero(self.origin == mechanism.regime), share, mechanism, keeps_parents)
+        variable = mechanism.target
+        return replace(self, soft={**self.soft, variable: [*self.soft.get(variable, []), part]})
 
     def judged_rows(self, variable: int) -> I64:
-        """Rows that count for a variable: those that leave it free, and those that hit it in part."""
+        """Rows that count for a variable: those that leave it free, and those that intervene on it softly."""
         return np.concatenate([self.free_rows(variable), *(part.rows for part in self.soft.get(variable, []))])
 
-    def mixed(self, variable: int, loss: NDArray[np.floating], rows: I64) -> NDArray[np.floating]:
-        """Put the loss of the mixture in the place of that given the parents, where there is one, [..., rows]."""
-        for part in self.soft.get(variable, []):
+    def softened(
+        self,
+        variable: int,
+        parents: Parents,
+        loss: NDArray[np.floating],
+        rows: I64,
+        log_usual: Sequence[NDArray[np.floating] | None] = (),
+    ) -> None:
+        """Put the best explanation in the place of the usual one, where rows intervene on a variable softly.
+
+        Parameters
+        ----------
+        variable : int
+        parents : frozenset
+        loss : float [k]
+            Of each row given these parents, by the usual mechanism; is changed.
+        rows : int64 [k]
+            With all rows of each such regime.
+        log_usual : sequence of float [rows, levels] or None, optional
+            Log-probabilities of all levels by the usual mechanism in the rows of each such regime.
+        """
+        for part, levels in zip_longest(self.soft.get(variable, []), log_usual):
             where = np.flatnonzero(np.isin(rows, part.rows))
-            own = part.own[np.searchsorted(part.rows, rows[where])]
-            with np.errstate(divide="ignore"):  # a share of 0 leaves the loss as it is
-                loss[..., where] = -np.logaddexp(np.log(part.share) - own, np.log1p(-part.share) - loss[..., where])
-        return loss
+            where = where[np.argsort(rows[where])]  # in the order of the part
+            loss[where] = part.losses(parents, loss[where].astype(np.float64), levels)
 
     def by_regime(self, loss: NDArray[np.floating], rows: I64) -> Floats:
         """Sum over the rows of each regime; those that are here stand for all, [regimes]."""

@@ -6,22 +6,29 @@ X_i follows everywhere else, given its parents in the graph that was found:
     p(x) = s q(x) + (1 - s) p(x | parents).
 
 s = 1 is a perfect intervention, s = 0 one without effect, and anything between one that took hold in some of the rows,
-as guides do. What a soft intervention leaves of the usual mechanism counts as rows in which it did not take hold.
+as guides do. A target that follows a mechanism of its own, but still one of its parents (`enco.score.own`), has kept
+them: such an intervention is soft, although it took hold in all rows.
+
+Whether targets keep their parents can be seen only where the graph gives them the right ones, and a graph that was
+found in the belief that they do not may have others. So all interventions are judged together: where more of them have
+clearly kept their parents than have clearly lost them, none is believed to be perfect but those that have lost them.
 """
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from enco.data import Regime
 from enco.score.base import Parents, Predictor
-from enco.score.own import own_losses
+from enco.score.objective import CLEAR_HARM
+from enco.score.own import OwnMechanism
 
-__all__ = ["Strength", "mixture", "strengths"]
+__all__ = ["Strength", "keeping", "mixture", "strengths"]
 
 Floats = NDArray[np.float64]
+
+HALF = 0.5  # of the rows: with less, an intervention says little about what its targets have lost
 
 
 class Strength(NamedTuple):
@@ -35,7 +42,10 @@ class Strength(NamedTuple):
     evidence : float
         Nats by which the mixture of that share explains the rows better than a perfect intervention does.
     effect : float
-        Nats by which it explains them better than the usual mechanism does.
+        Nats by which the best explanation is better than the usual mechanism.
+    kept : float
+        Nats by which a mechanism of the parents, of the regime's own, explains the rows better than any mixture does;
+        negative where that is worse, -inf without parents.
     """
 
     regime: int
@@ -43,13 +53,11 @@ class Strength(NamedTuple):
     share: float
     evidence: float
     effect: float
+    kept: float = -np.inf
 
 
 def strengths(
-    predictors: Sequence[Predictor],
-    families: Sequence[Parents],
-    regimes: Sequence[Regime],
-    columns: Sequence[NDArray[Any]],
+    predictors: Sequence[Predictor], families: Sequence[Parents], mechanisms: Mapping[tuple[int, int], OwnMechanism]
 ) -> list[Strength]:
     """Estimate the strength of every intervention, given parents of all variables.
 
@@ -59,21 +67,28 @@ def strengths(
         Those without ``target_losses`` are left out.
     families : sequence of frozenset
         Parents of each variable.
-    regimes : sequence of Regime
-        Of the rows that the predictors have, one after the other.
-    columns : sequence of arrays [rows]
-        Values of each variable as its predictor sees them: codes, or standardised numbers.
+    mechanisms : mapping
+        By regime and target.
     """
-    found, first = [], 0
-    for k, regime in enumerate(regimes):
-        rows = np.arange(first, first + regime.n_rows)
-        first += regime.n_rows
-        for target in regime.targets:
-            ask = getattr(predictors[target], "target_losses", None)
-            if ask is not None and len(rows):
-                usual, own = ask(families[target], rows), own_losses(columns[target][rows])
-                found.append(Strength(k, target, *mixture(usual, own)))
+    found = []
+    for (k, target), mechanism in mechanisms.items():
+        ask, parents = getattr(predictors[target], "target_losses", None), families[target]
+        if ask is None or not len(mechanism.marginal):
+            continue
+        usual, log_usual = ask(parents, mechanism)
+        share, evidence, effect = mixture(usual, mechanism.marginal)
+        kept = min((float(loss.sum()) for loss in mechanism.of_parents(parents, log_usual)), default=np.inf)
+        kept = float(usual.sum()) - effect - kept  # as a gain over the best mixture
+        found.append(Strength(k, target, share, evidence, effect + max(0.0, kept), kept))
     return found
+
+
+def keeping(found: Iterable[Strength]) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
+    """Return where targets have clearly kept parents, and where they have clearly lost them, by regime and variable."""
+    asked = [it for it in found if np.isfinite(it.kept)]
+    kept = {(it.regime, it.variable) for it in asked if it.kept > CLEAR_HARM}
+    lost = {(it.regime, it.variable) for it in asked if it.kept < -CLEAR_HARM and it.share > HALF}
+    return kept, lost
 
 
 def mixture(usual: Floats, own: Floats) -> tuple[float, float, float]:

@@ -31,10 +31,10 @@ from enco.score.counted import CountedPredictor
 from enco.score.journal import Journal
 from enco.score.networks import Networks, presence_near
 from enco.score.objective import CLEAR_HARM, Objective, families_of
-from enco.score.own import OwnLosses, own_losses
+from enco.score.own import OwnLosses, OwnMechanism
 from enco.score.regression import RegressionPredictor, Regressions
 from enco.score.rows import Sample
-from enco.score.strength import Strength, strengths
+from enco.score.strength import Strength, keeping, strengths
 from enco.score.suspects import hit_gains, suspects
 from enco.search.dag import Path, search
 from enco.search.orders import BestParents
@@ -149,13 +149,14 @@ def improve(problem: Problem, start: Mask, on_progress: Progress = lambda fracti
     """
     rounds = problem.settings.refine_rounds
     with _Workers(problem, start) as workers:
-        graph, paths = start, list[Path]()
+        graph, paths, widely = start, list[Path](), True
         for turn in range(rounds):
-            paths += workers.one_round(graph, turn == 0, partial(_part, on_progress, turn, rounds))
+            paths += workers.one_round(graph, widely, partial(_part, on_progress, turn, rounds))
+            told = workers.telling
             believed = workers.believe(paths[-1].strengths)
             if (paths[-1].graph == graph).all() and not believed:
                 break
-            graph = paths[-1].graph
+            graph, widely = paths[-1].graph, bool((workers.telling < told).any())
         on_progress(1.0)
     return paths
 
@@ -174,6 +175,9 @@ class _Workers(AbstractContextManager["_Workers"]):
         self._soft = dict.fromkeys(problem.in_vain, 0.0)
         self._rows = Sample.of(problem.regimes, len(start))
         self._columns = self._columns_of(self._rows)
+        self._mechanisms = self._mechanisms_of(self._rows)
+        rule = problem.settings.interventions
+        self._keeping = {at for at in self._mechanisms if self._rows.regimes[at[0]].mechanism(at[1], rule) == "soft"}
         self._mix()
         # The matrices are small: threads go to variables, not to products.
         self._limits = threadpool_limits(1, "blas")
@@ -184,32 +188,42 @@ class _Workers(AbstractContextManager["_Workers"]):
         made = [make(sample, levels, slot) for make in PREDICTORS]
         self._rivals = [[rival for of in made if (rival := of(j)) is not None] for j in range(len(levels))]
         unit = Standardisation.of(self.problem.data)
-        self._own = OwnLosses(sample, self._columns)
+        self._own = OwnLosses(sample.origin, sample.weight, self._columns)
         self._regressions = Regressions(sample, unit, levels, slot, self._go_on, self.problem.journal)
         self._regressed: dict[int, RegressionPredictor] = {}
 
-    def believe(self, strengths: Sequence[Strength]) -> bool:
-        """Let interventions that took hold in some rows only say so, and return whether that changes anything.
+    def believe(self, found: Sequence[Strength]) -> bool:
+        """Let interventions that left some of the usual mechanism say so, and return whether that changes anything.
 
-        Their rows then count for their targets, as a mixture, and identify directions by that share.
+        Their rows then count for their targets, and identify directions as far as they took hold.
         """
-        before = dict(self._soft)
-        for it in strengths:
+        before = dict(self._soft), set(self._keeping)
+        for it in found:
             known = self._soft.get((it.regime, it.variable), 1.0)  # what has no share yet is believed to be perfect
             if it.share < 1 and ((known == 1 and it.evidence > CLEAR_HARM) or (known == 0 and it.effect > CLEAR_HARM)):
                 self._soft[it.regime, it.variable] = it.share
-        if self._soft == before:
+        kept, lost = keeping(it for it in found if self._is_open(it.regime, it.variable))
+        self._keeping |= kept
+        if len(kept) > len(lost):
+            self._keeping |= {at for at in self._mechanisms if self._is_open(*at)} - lost
+        if (self._soft, self._keeping) == before:
             return False
         self._mix()
         return True
 
+    def _is_open(self, regime: int, variable: int) -> bool:
+        """Whether the data are to say if an intervention was perfect."""
+        return self._rows.regimes[regime].mechanism(variable, self.problem.settings.interventions) == "auto"
+
     def _mix(self) -> None:
-        """Read the rows anew, with what is known of the shares."""
+        """Read the rows anew, with what is known of the interventions."""
         sample = self._rows
-        for (k, variable), share in sorted(self._soft.items()):
-            own = own_losses(self._columns[variable][sample.origin == k])
-            sample = sample.with_soft(variable, k, share, own)
-        self.telling = self.problem.telling_rows(self._soft)
+        for at, mechanism in self._mechanisms.items():
+            if at in self._soft or at in self._keeping:
+                share = self._soft.get(at, 1.0)
+                sample = sample.with_soft(mechanism, share, keeps_parents=at in self._keeping)
+        # What a target shares with its parents does not tell which is which: only its own distribution does.
+        self.telling = self.problem.telling_rows(self._soft | dict.fromkeys(self._keeping, 0.0))
         self._read(sample)
 
     def _columns_of(self, sample: Sample) -> list[NDArray[Any]]:
@@ -217,6 +231,16 @@ class _Workers(AbstractContextManager["_Workers"]):
         table, reals = sample.table, Standardisation.of(self.problem.data).apply(sample.table.reals)
         levels, slot = self._levels.tolist(), self._slot
         return [table.codes[:, slot[j]] if n else reals[:, slot[j]] for j, n in enumerate(levels)]
+
+    def _mechanisms_of(self, sample: Sample) -> dict[tuple[int, int], OwnMechanism]:
+        """Return what targets follow in the regimes that intervene on them, by regime and target."""
+        found = {}
+        for k, regime in enumerate(sample.regimes):
+            rows = sample.origin == k
+            columns = [column[rows] for column in self._columns]
+            for target in regime.targets:
+                found[k, target] = OwnMechanism(k, target, columns, self._levels, regime, int(self._slot[target]))
+        return found
 
     def __exit__(self, *error: object) -> None:
         self._stop.set()
@@ -250,7 +274,7 @@ class _Workers(AbstractContextManager["_Workers"]):
 
     def _examined(self, objective: Objective, path: Path) -> Path:
         """Compare the rows of every regime with what the graph allows in them."""
-        columns, graph = self._columns, path.graph
+        graph = path.graph
         families = [parents for _, parents in families_of(graph)]
         gains = hit_gains(objective, graph)
         gains[:, self.problem.data.is_context[self.problem.column]] = -np.inf  # no intervention acts on context
@@ -258,7 +282,7 @@ class _Workers(AbstractContextManager["_Workers"]):
             path,
             gains=gains,
             suspects=suspects(gains, CLEAR_HARM),
-            strengths=strengths(objective.predictors, families, self.sample.regimes, columns),
+            strengths=strengths(objective.predictors, families, self._mechanisms),
         )
 
     def _train(self, graph: Mask, variables: Sequence[int], on_progress: Progress) -> Networks:

@@ -1,11 +1,11 @@
 """Which variables are distributed differently in a regime, each by itself, and which of them the graph cannot explain.
 
-Only the targets of a regime and their descendants can shift. What shifts besides them has another reason: a batch, a hit
-that no label names, feedback, or a wrong edge. In particular no graph allows that X_i shifts where X_j is intervened on
-and X_j where X_i is, so that batches cannot hide behind a dense graph.
+Only the targets of a regime and their descendants can shift. What shifts besides them has another reason: a batch, a
+hit that no label names, feedback, or a wrong edge. In particular no graph allows that X_i shifts where X_j is
+intervened on and X_j where X_i is, so that batches cannot hide behind a dense graph.
 
-Categories are compared by a chi-squared test, numbers by that of Kolmogorov and Smirnov. P-values are kept as logarithms,
-since those of strong interventions are far below what a number can hold.
+Categories are compared by a chi-squared test, numbers by that of Kolmogorov and Smirnov. P-values are kept as
+logarithms, since those of strong interventions are far below what a number can hold.
 """
 
 from dataclasses import dataclass

@@ -125,7 +125,7 @@ def intervention_table(
             else:
                 share = np.nan if strength is None else strength.share
                 nothing = share < LEAST_SHARE
-            soft = strength is not None and strength.evidence > CLEAR_HARM
+            soft = strength is not None and max(strength.evidence, strength.kept) > CLEAR_HARM
             records.append(
                 shared
                 | {

@@ -23,6 +23,7 @@ from enco.score.networks import NetworkPredictor, Networks
 __all__ = ["CountedPredictor"]
 
 I64 = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
 class CountedPredictor(NetworkPredictor):
@@ -59,6 +60,22 @@ class CountedPredictor(NetworkPredictor):
             corrected(counted, configuration, n, self._y, int(self._levels[self._effect]), STRENGTHS)
             loss[free] = counted
         return losses
+
+    def log_probabilities(self, parents: Parents, rows: I64, n_levels: int, slot: int) -> Floats:
+        """Log-probabilities of all levels in some rows that leave the variable free, [rows, levels]."""
+        base = np.exp(super().log_probabilities(parents, rows, n_levels, slot))
+        configuration, n = self._numbered(np.zeros(len(self._y), np.int64), 1, sorted(parents))
+        count = np.zeros((n, n_levels))
+        np.add.at(count, (configuration, self._y), 1.0)
+        sample_rows = self._order[self._free]
+        order = np.argsort(sample_rows)
+        place = order[np.searchsorted(sample_rows, rows, sorter=order)]
+        y = self._y[place]
+        here = count[configuration[place]]
+        here[np.arange(len(rows)), y] -= 1.0  # besides the row itself
+        among = here.sum(axis=1, keepdims=True)
+        tried = (np.log((here + s * base) / (among + s)) for s in STRENGTHS.astype(np.float64))
+        return max(tried, key=lambda told: float(told[np.arange(len(rows)), y].sum()))
 
     def _numbered(self, configuration: I64, n: int, parents: Sequence[int]) -> tuple[I64, int]:
         """Tell configurations that occur apart once some parents join, by their numbers, [rows]."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from enco.conditionals.base import ConditionalModel, Training
 from enco.score.base import Parents
 from enco.score.journal import Journal
-from enco.score.own import OwnMechanism
+from enco.score.own import OwnMechanism, at_every_level
 from enco.score.rows import N_FOLDS, Sample
 from enco.settings import Settings
 
@@ -163,7 +163,7 @@ class NetworkPredictor:
         return np.array([sample.by_regime(loss, self._order) for loss in self._row_losses(parents, causes)])
 
     def target_losses(self, parents: Parents, mechanism: OwnMechanism) -> tuple[Floats, NDArray[np.float32] | None]:
-        """Losses of rows that intervene on the variable, as if they had not, and the log-probabilities of all levels."""
+        """Losses of rows that intervene on the variable, as if they had not, and log-probabilities of all levels."""
         levels = self._log_usual(mechanism, parents, ())
         if levels is not None:
             log_usual = levels[0]
@@ -174,6 +174,20 @@ class NetworkPredictor:
         rows = np.arange(mechanism.table.n_rows)
         networks = self._networks.models[0]  # none of them has learned from these rows
         return networks.row_losses(mechanism.table, rows, self._effect, family, nothing)[0].astype(float), None
+
+    def log_probabilities(self, parents: Parents, rows: I64, n_levels: int, slot: int) -> Floats:
+        """Log-probabilities of all levels in some rows that leave the variable free, [rows, levels].
+
+        Each row is asked of the networks that have not learned from it.
+        """
+        family, nothing = np.isin(self._causes, list(parents)), np.zeros(0, np.int64)
+        told = np.empty((len(rows), n_levels))
+        for fold, model in enumerate(self._networks.models):
+            mine = np.flatnonzero(self._networks.sample.fold[rows] == fold)
+            table = at_every_level(self._networks.table.taking(rows[mine]), slot, n_levels)
+            losses = model.row_losses(table, np.arange(table.n_rows), self._effect, family, nothing)[0]
+            told[mine] = -losses.reshape(-1, n_levels)
+        return told
 
     def _look(self, parents: Parents, causes: Sequence[int]) -> None:
         sample = self._networks.sample

@@ -7,7 +7,8 @@ Where the parents are right, the mechanism is the same in every regime, so that 
 loses where an intervention breaks it. The second term is what an edge must earn: `sparsity` in each of the n_j rows of
 intervention regimes that leave j free, which are the rows that Algorithm 1 charges it in, and c nats over all of them,
 which matters where rows are few: `evidence`, and what the predictor of j may be wrong by. Observational rows add
-evidence and no penalty: otherwise the more of them there are, the less a cause counts that is rare among them.
+evidence and no penalty: otherwise the more of them there are, the less a cause counts that is rare among them. Where
+regimes differ besides what the graph explains, evidence is worth less by that factor (`enco.score.dispersion`).
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -47,6 +48,8 @@ class Objective:
         By how much the predictor of each variable may be wrong, in nats, which an edge must earn as well.
     own : callable, optional
         Loss of a variable in a regime, by its place, if it follows a distribution of its own there.
+    dispersion : sequence of float, optional
+        Of each variable; see `enco.score.dispersion`.
     """
 
     predictors: Sequence[Predictor]
@@ -56,6 +59,7 @@ class Objective:
     evidence: float
     errors: Sequence[float] | None = None
     own: Callable[[int, int], float] | None = None
+    dispersion: Sequence[float] | None = None
     _charged: dict[int, int] = field(default_factory=dict, repr=False)
 
     def price(self, effect: int, parents: Parents) -> float:
@@ -100,7 +104,11 @@ class Objective:
             charged = [regime for regime in self.regimes if regime.targets and regime.free(effect)]
             self._charged[effect] = sum(regime.n_rows for regime in charged)
         error = self.errors[effect] if self.errors is not None else 0.0
-        return self.sparsity * self._charged[effect] + self.evidence + error
+        return self.sparsity * self._charged[effect] + self.evidence * self.dispersion_of(effect) + error
+
+    def dispersion_of(self, effect: int) -> float:
+        """Return how much less evidence about a variable counts, since regimes differ for no reason in the graph."""
+        return 1.0 if self.dispersion is None else self.dispersion[effect]
 
 
 def families_of(graph: Mask) -> list[Family]:

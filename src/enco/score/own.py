@@ -1,12 +1,13 @@
 """Losses by a mechanism of their own: how a variable is explained in a regime that intervenes on it.
 
-A perfect intervention cuts a target off from its parents: it follows one distribution. A soft one leaves the parents and
-changes the mechanism. What it follows is estimated from the rows of the regime alone, each predicted from all others:
+A perfect intervention cuts a target off from its parents: it follows one distribution. A soft one leaves the parents
+and changes the mechanism. What it follows is estimated from the rows of the regime alone, each predicted from the
+others:
 
 - one distribution, whatever the parents (`own_losses`);
 - categorical, with categorical parents: counts for each configuration, smoothed by that distribution;
 - categorical: the usual mechanism, tilted, p(x | parents) exp(t_x) up to a factor, which costs a nat for each free t_x;
-- continuous: a linear function of the parents, with normal noise.
+- continuous: a linear function of the parents, or of the usual mechanism's mean, with normal noise.
 
 A mechanism that does not depend on the parents *is* a perfect intervention, so that the best of them may answer.
 """
@@ -21,11 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 
-from enco.data import Codes, Regime
+from enco.data import Regime
 from enco.score.base import Parents
 from enco.score.counts import STRENGTHS, corrected, renumbered
 
-__all__ = ["OwnLosses", "OwnMechanism", "own_losses", "tilted_losses"]
+__all__ = ["OwnLosses", "OwnMechanism", "at_every_level", "own_losses", "tilted_losses"]
 
 Floats = NDArray[np.float64]
 I64 = NDArray[np.int64]
@@ -94,23 +95,29 @@ class OwnMechanism:
     @cached_property
     def every_level(self) -> Regime:
         """The rows with the target at each of its levels in turn, [rows * levels]."""
-        n_levels = int(self.levels[self.target])
-        codes: Codes = np.repeat(self.table.codes, n_levels, axis=0)
-        codes[:, self.slot] = np.tile(np.arange(n_levels), self.table.n_rows)
-        return Regime((), codes, np.repeat(self.table.reals, n_levels, axis=0))
+        return at_every_level(self.table, self.slot, int(self.levels[self.target]))
 
     def given(self, parents: Parents) -> Floats | None:
-        """Losses by a mechanism of the parents that the rows of the regime alone have taught, [rows], if there is one."""
+        """Losses by a mechanism of the parents that the rows of the regime alone have taught, [rows], or None."""
         if parents not in self._known:
             self._known[parents] = self._given(sorted(parents))
         return self._known[parents]
 
-    def of_parents(self, parents: Parents, log_usual: NDArray[np.floating[Any]] | None) -> list[Floats]:
-        """Losses by each mechanism of the parents that a soft intervention may have left, [rows] each."""
+    def of_parents(self, parents: Parents, usual: NDArray[np.floating[Any]] | None) -> list[Floats]:
+        """Losses by each mechanism of the parents that a soft intervention may have left, [rows] each.
+
+        Parameters
+        ----------
+        parents : frozenset
+        usual : float [rows, levels] or [rows, 1], optional
+            What the usual mechanism says of the target: log-probabilities of its levels, or its mean, which a soft
+            intervention tilts or moves.
+        """
         given = self.given(parents)
         found = [] if given is None else [given]
-        if log_usual is not None and parents:
-            found.append(tilted_losses(log_usual, self.columns[self.target]))
+        if usual is not None and parents:
+            y, categorical = self.columns[self.target], self.levels[self.target] > 0
+            found.append(tilted_losses(usual, y) if categorical else own_losses(y, usual.astype(np.float64)))
         return found
 
     def _given(self, parents: Sequence[int]) -> Floats | None:
@@ -136,6 +143,13 @@ class OwnMechanism:
             return column.astype(np.float64)[:, None]
         indicators: Floats = (column[:, None] == np.arange(1, n_levels)).astype(np.float64)
         return indicators
+
+
+def at_every_level(regime: Regime, slot: int, n_levels: int) -> Regime:
+    """Return the rows with a categorical variable at each of its levels in turn, [rows * levels]."""
+    codes = np.array(np.repeat(regime.codes, n_levels, axis=0))
+    codes[:, slot] = np.tile(np.arange(n_levels), regime.n_rows)
+    return Regime((), codes, np.repeat(regime.reals, n_levels, axis=0))
 
 
 def tilted_losses(log_usual: NDArray[np.floating[Any]], values: NDArray[np.integer[Any]]) -> Floats:

@@ -190,16 +190,28 @@ class RegressionPredictor:
         return total
 
     def _losses(self, regression: Regression, parents: Parents, judged: Rows, fold: int) -> Floats:
-        loss = regression.losses(judged)
-        if not fold:
-            self._shared.sample.softened(self._effect, parents, loss, self._parts[fold][2])
+        loss, sample = regression.losses(judged), self._shared.sample
+        if not fold and (soft := sample.soft.get(self._effect)):
+            ordered = tuple(sorted(parents))
+            means = [regression.mean(self._rows(ordered, part.rows).inputs)[:, None] for part in soft]
+            sample.softened(self._effect, parents, loss, self._parts[fold][2], means)
         return loss
 
-    def target_losses(self, parents: Parents, mechanism: OwnMechanism) -> tuple[Floats, None]:
-        """Losses of rows that intervene on the variable, as if they had not."""
-        fit, origin = self._fit(parents), self._shared.sample.origin
-        rows = np.flatnonzero(origin == mechanism.regime)
-        return fit.regressions[0].losses(self._rows(fit.parents, rows)), None
+    def residuals(self, parents: Parents) -> Floats:
+        """Return what the parents leave unexplained, in standard deviations, [rows]; NaN where the variable was set."""
+        fit, left = self._fit(parents), np.full(len(self._target), np.nan)
+        for regression, (_, _, judged) in zip(fit.regressions, self._parts, strict=True):
+            rows = self._rows(fit.parents, judged)
+            spread = np.exp(-0.5 * regression.spread(rows.inputs).astype(np.float64))
+            left[judged] = (rows.target - regression.mean(rows.inputs)) * spread
+        left[~self._shared.sample.free[self._effect][self._shared.sample.origin]] = np.nan
+        return left
+
+    def target_losses(self, parents: Parents, mechanism: OwnMechanism) -> tuple[Floats, Block]:
+        """Losses of rows that intervene on the variable, as if they had not, and its mean then, [rows, 1]."""
+        fit = self._fit(parents)
+        rows = self._rows(fit.parents, np.flatnonzero(self._shared.sample.origin == mechanism.regime))
+        return fit.regressions[0].losses(rows), fit.regressions[0].mean(rows.inputs)[:, None]
 
     def _fit(self, parents: Parents) -> _Fit:
         """Fit a family: from where those ended that have one parent more or less, or from scratch."""

@@ -40,7 +40,7 @@ class SoftRows(NamedTuple):
     mechanism: OwnMechanism
     keeps_parents: bool
 
-    def losses(self, parents: Parents, usual: Floats, log_usual: NDArray[np.floating] | None = None) -> Floats:
+    def losses(self, parents: Parents, usual: Floats, told: NDArray[np.floating] | None = None) -> Floats:
         """Losses by the best explanation, [k].
 
         Parameters
@@ -48,8 +48,8 @@ class SoftRows(NamedTuple):
         parents : frozenset
         usual : float64 [k]
             Losses by the usual mechanism, given them.
-        log_usual : float64 [k, levels], optional
-            Log-probabilities by it, of a categorical variable.
+        told : float [k, levels] or [k, 1], optional
+            What it says: log-probabilities of a categorical variable, the mean of a continuous one.
         """
         own, share = self.mechanism.marginal, self.share
         with np.errstate(divide="ignore"):  # a share of 0 leaves the loss as it is
@@ -57,7 +57,7 @@ class SoftRows(NamedTuple):
         explanations = [mixture]
         if self.keeps_parents:
             explanations += [own] if share < 1 else []
-            explanations += self.mechanism.of_parents(parents, log_usual)
+            explanations += self.mechanism.of_parents(parents, told)
         return min(explanations, key=lambda losses: float(losses.sum()))
 
 
@@ -157,7 +157,7 @@ class Sample:
         parents: Parents,
         loss: NDArray[np.floating],
         rows: I64,
-        log_usual: Sequence[NDArray[np.floating] | None] = (),
+        told: Sequence[NDArray[np.floating] | None] = (),
     ) -> None:
         """Put the best explanation in the place of the usual one, where rows intervene on a variable softly.
 
@@ -169,13 +169,13 @@ class Sample:
             Of each row given these parents, by the usual mechanism; is changed.
         rows : int64 [k]
             With all rows of each such regime.
-        log_usual : sequence of float [rows, levels] or None, optional
-            Log-probabilities of all levels by the usual mechanism in the rows of each such regime.
+        told : sequence of float [rows, levels], [rows, 1] or None, optional
+            What the usual mechanism says in the rows of each such regime, see `SoftRows.losses`.
         """
-        for part, levels in zip_longest(self.soft.get(variable, []), log_usual):
+        for part, said in zip_longest(self.soft.get(variable, []), told):
             where = np.flatnonzero(np.isin(rows, part.rows))
             where = where[np.argsort(rows[where])]  # in the order of the part
-            loss[where] = part.losses(parents, loss[where].astype(np.float64), levels)
+            loss[where] = part.losses(parents, loss[where].astype(np.float64), said)
 
     def by_regime(self, loss: NDArray[np.floating], rows: I64) -> Floats:
         """Sum over the rows of each regime; those that are here stand for all, [regimes]."""

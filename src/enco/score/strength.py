@@ -46,6 +46,8 @@ class Strength(NamedTuple):
     kept : float
         Nats by which a mechanism of the parents, of the regime's own, explains the rows better than any mixture does;
         negative where that is worse, -inf without parents.
+    own : float
+        Loss by one distribution: where it is hardly above 0, the target was set to one value.
     """
 
     regime: int
@@ -54,6 +56,7 @@ class Strength(NamedTuple):
     evidence: float
     effect: float
     kept: float = -np.inf
+    own: float = np.inf
 
 
 def strengths(
@@ -79,15 +82,21 @@ def strengths(
         share, evidence, effect = mixture(usual, mechanism.marginal)
         kept = min((float(loss.sum()) for loss in mechanism.of_parents(parents, log_usual)), default=np.inf)
         kept = float(usual.sum()) - effect - kept  # as a gain over the best mixture
-        found.append(Strength(k, target, share, evidence, effect + max(0.0, kept), kept))
+        found.append(
+            Strength(k, target, share, evidence, effect + max(0.0, kept), kept, float(mechanism.marginal.sum()))
+        )
     return found
 
 
 def keeping(found: Iterable[Strength]) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
     """Return where targets have clearly kept parents, and where they have clearly lost them, by regime and variable."""
-    asked = [it for it in found if np.isfinite(it.kept)]
+    asked = list(found)
     kept = {(it.regime, it.variable) for it in asked if it.kept > CLEAR_HARM}
-    lost = {(it.regime, it.variable) for it in asked if it.kept < -CLEAR_HARM and it.share > HALF}
+    lost = {
+        (it.regime, it.variable)
+        for it in asked
+        if it.own <= CLEAR_HARM or (-np.inf < it.kept < -CLEAR_HARM and it.share > HALF)
+    }
     return kept, lost
 
 

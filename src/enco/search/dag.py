@@ -52,6 +52,8 @@ class Path:
         Variables that regimes seem to have hit besides their targets, if that was looked at.
     strengths : list of Strength
         Of the interventions, likewise.
+    dispersion : sequence of float
+        Of each variable, likewise; see `enco.score.dispersion`.
     gains : float64 [regimes, N]
         Nats for each variable to be hit by each regime besides its targets, likewise; see `enco.score.suspects`.
     """
@@ -62,6 +64,7 @@ class Path:
     after: float
     suspects: list[Suspect] = field(default_factory=list)
     strengths: list[Strength] = field(default_factory=list)
+    dispersion: Sequence[float] = ()
     gains: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
 
     def seen_from(self, start: Mask, total: float) -> "Path":

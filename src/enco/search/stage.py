@@ -28,6 +28,7 @@ from enco.data.context import in_known_circumstances
 from enco.executors import run_threads
 from enco.score.base import Parents, Predictor
 from enco.score.counted import CountedPredictor
+from enco.score.dispersion import dispersion_of
 from enco.score.journal import Journal
 from enco.score.networks import Networks, presence_near
 from enco.score.objective import CLEAR_HARM, Objective, families_of
@@ -153,7 +154,7 @@ def improve(problem: Problem, start: Mask, on_progress: Progress = lambda fracti
         for turn in range(rounds):
             paths += workers.one_round(graph, widely, partial(_part, on_progress, turn, rounds))
             told = workers.telling
-            believed = workers.believe(paths[-1].strengths)
+            believed = workers.believe(paths[-1].strengths) | workers.doubt(paths[-1].dispersion)
             if (paths[-1].graph == graph).all() and not believed:
                 break
             graph, widely = paths[-1].graph, bool((workers.telling < told).any())
@@ -179,6 +180,7 @@ class _Workers(AbstractContextManager["_Workers"]):
         rule = problem.settings.interventions
         self._keeping = {at for at in self._mechanisms if self._rows.regimes[at[0]].mechanism(at[1], rule) == "soft"}
         self._mix()
+        self.dispersion = [1.0] * len(start)
         # The matrices are small: threads go to variables, not to products.
         self._limits = threadpool_limits(1, "blas")
 
@@ -203,13 +205,23 @@ class _Workers(AbstractContextManager["_Workers"]):
             if it.share < 1 and ((known == 1 and it.evidence > CLEAR_HARM) or (known == 0 and it.effect > CLEAR_HARM)):
                 self._soft[it.regime, it.variable] = it.share
         kept, lost = keeping(it for it in found if self._is_open(it.regime, it.variable))
-        self._keeping |= kept
-        if len(kept) > len(lost):
+        if len(kept) > len(lost):  # one alone may as well be an edge that points the wrong way
             self._keeping |= {at for at in self._mechanisms if self._is_open(*at)} - lost
         if (self._soft, self._keeping) == before:
             return False
         self._mix()
         return True
+
+    def doubt(self, found: Sequence[float]) -> bool:
+        """Let variables that differ between regimes without a reason in the graph say so; return whether any did.
+
+        Once is enough: with fewer edges there is less that the graph explains.
+        """
+        new = max(self.dispersion) == 1.0 and max(found) > 1.0
+        if new:
+            self.dispersion = list(found)
+            self._regressed.clear()  # which know the price of a parent
+        return new
 
     def _is_open(self, regime: int, variable: int) -> bool:
         """Whether the data are to say if an intervention was perfect."""
@@ -283,6 +295,12 @@ class _Workers(AbstractContextManager["_Workers"]):
             gains=gains,
             suspects=suspects(gains, CLEAR_HARM),
             strengths=strengths(objective.predictors, families, self._mechanisms),
+            dispersion=self.run(lambda j: self._dispersion(objective.predictors[j], j, families[j]), range(len(graph))),
+        )
+
+    def _dispersion(self, predictor: Predictor, effect: int, parents: Parents) -> float:
+        return dispersion_of(
+            predictor, effect, parents, self.sample, int(self._levels[effect]), int(self._slot[effect])
         )
 
     def _train(self, graph: Mask, variables: Sequence[int], on_progress: Progress) -> Networks:
@@ -320,6 +338,7 @@ class _Workers(AbstractContextManager["_Workers"]):
             self.evidence,
             errors,
             own=self._own,
+            dispersion=self.dispersion,
         )
 
     def _best(self, effect: int, parents: Parents, networks: Networks) -> Predictor:

@@ -33,7 +33,7 @@ from enco.knowledge import Knowledge
 from enco.result import Result
 from enco.result.account import accounts, shift_table, target_probability
 from enco.result.evidence import Evidence
-from enco.result.interventions import intervention_table
+from enco.result.interventions import intervention_table, with_inferred_targets
 from enco.result.ordering import mirrored, report_of_moves, report_of_order, with_firm_requirements
 from enco.score.confounding import confounding
 from enco.score.journal import Journal
@@ -150,6 +150,7 @@ def conclude(
     order = topological_order(graph) if moves or score is not None else ordered.order
     context = discovery.given.is_context[discovery.column]
     outcomes = accounts(discovery, paths, found.regimes)
+    table = intervention_table(data, discovery.verdicts, outcomes)
     report = report_of_order(ordered, names) | {
         "refined": report_of_moves(moves, ordered.adjacency, names, context),
         "totals": [[path.before, path.after] for path in paths],
@@ -163,7 +164,7 @@ def conclude(
         theta=learned.theta[to_columns] * (len(_regimes(discovery)) > 1),
         order=tuple(names[position] for position in order if position in shown),
         order_report=report,
-        evidence=Evidence.of(discovery.given.without_context()),
+        evidence=Evidence.of(with_inferred_targets(variables, table)),
         history=pd.DataFrame(
             [asdict(record) for record in discovery.history], columns=list(EpochRecord.__dataclass_fields__)
         ),
@@ -171,7 +172,7 @@ def conclude(
         knowledge=asdict(knowledge or Knowledge()),
         seed=seed,
         seconds=seconds + time.perf_counter() - began,
-        interventions=intervention_table(data, discovery.verdicts, outcomes),
+        interventions=table,
         target_probability=target_probability(discovery, found.paths, found.regimes, data),
         shifts=shift_table(discovery, graph, outcomes, data),
         confounder_scores=None if score is None else pairs.dense(score, fill=np.nan)[to_columns],

@@ -183,7 +183,9 @@ class Constraints:
     allowed: NDArray[np.bool_]
     required: NDArray[np.bool_] = field(repr=False)
 
-    def with_context(self, context: NDArray[np.bool_], plausible: NDArray[np.bool_]) -> "Constraints":
+    def with_context(
+        self, context: NDArray[np.bool_], plausible: NDArray[np.bool_], names: Sequence[str]
+    ) -> "Constraints":
         """Let context influence every variable where that is plausible, and nothing influence context.
 
         What is known is known within every context: also a variable without causes may differ between batches.
@@ -192,14 +194,23 @@ class Constraints:
         ----------
         context : bool [N]
         plausible : bool [N, N]
+        names : sequence of str [N]
 
         Examples
         --------
-        >>> known = Knowledge(roots=["B"]).constraints(["A", "B", "batch"])
-        >>> told = known.with_context(np.array([False, False, True]), np.ones((3, 3), bool))
+        >>> names = ["A", "B", "batch"]
+        >>> known = Knowledge(roots=["B"]).constraints(names)
+        >>> told = known.with_context(np.array([False, False, True]), np.ones((3, 3), bool), names)
         >>> told.allowed.astype(int).tolist(), told.required.astype(int).tolist()
         ([[0, 0, 0], [1, 0, 0], [1, 1, 0]], [[0, 0, 0], [0, 0, 0], [1, 1, 0]])
         """
+        wrong = np.argwhere(self.required & context)
+        if len(wrong):
+            cause, effect = (names[position] for position in wrong[0])
+            raise SettingsError(
+                f"the edge {cause!r} -> {effect!r} is required, but {effect!r} is context, which nothing influences: "
+                "leave it out of one of the two"
+            )
         into_others = np.outer(context, ~context) & plausible
         return Constraints((self.allowed & ~context) | into_others, (self.required & ~context) | into_others)
 

@@ -136,7 +136,7 @@ class Discovery:
         unknown = frozenset(k for k, regime in enumerate(given.interventional) if regime.unknown)
         self.shifts = Shifts.of(given)
         self.given = given = with_guessed_targets(given, self.shifts)
-        self.verdicts: list[Verdict] = judged(given) if settings.interventions == "auto" else []
+        self.verdicts: list[Verdict] = judged(given, settings.interventions)
         self.data = data = believed(given, self.verdicts)
         if data is not given:
             self.data = data = in_canonical_order(data)
@@ -157,7 +157,7 @@ class Discovery:
             candidates = self.screening.keep
         if candidates is not None:
             plausible &= candidates[np.ix_(self.column, self.column)]
-        constraints = constraints.with_context(context, plausible)
+        constraints = constraints.with_context(context, plausible, names)
         self.candidates = Candidates.from_mask(constraints.allowed & (plausible | constraints.required))
         check_memory(data, self.candidates, settings, n_jobs)
         self.parameters = (SplitEdgeParameters if settings.latent else EdgeParameters)(

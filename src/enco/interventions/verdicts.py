@@ -59,8 +59,14 @@ class Verdict:
         return self.without_effect <= 0.5
 
 
-def judged(data: InterventionalData) -> list[Verdict]:
-    """Judge every target of every intervention regime.
+def judged(data: InterventionalData, claim: str = "auto") -> list[Verdict]:
+    """Judge every target of every intervention regime of which nobody claims to know what it did.
+
+    Parameters
+    ----------
+    data : InterventionalData
+    claim : {"auto", "perfect", "soft"}
+        What is said of regimes of which nothing is said in particular.
 
     Examples
     --------
@@ -70,8 +76,11 @@ def judged(data: InterventionalData) -> list[Verdict]:
     >>> [verdict.has_effect for verdict in judged(data)]
     [False, True]
     """
+    open_ = [(regime.claim or claim) == "auto" for regime in data.interventional]
+    if not any(open_):
+        return []
     p_values = effect_p_values(data)
-    places = [(k, target, p) for k, found in enumerate(p_values) for target, p in found.items()]
+    places = [(k, target, p) for k, found in enumerate(p_values) if open_[k] for target, p in found.items()]
     rows = [data.interventional[k].n_rows for k, _, _ in places]
     without = probability_without_effect([p for _, _, p in places], rows)
     return [

@@ -19,8 +19,9 @@ class Predictor(Protocol):
 
     Rows that intervene on the variable do not count. Where only some rows of a regime are judged, those stand for all.
 
-    A predictor may also have a method ``target_losses(parents, rows)``: losses of rows that do intervene on the
-    variable, as if they had not. It says how strong interventions were (`enco.score.strength`).
+    A predictor may also have a method ``target_losses(parents, mechanism)``: losses of rows that do intervene on the
+    variable, as if they had not, and what the usual mechanism says there (`enco.score.own.OwnMechanism.of_parents`). It
+    says how strong interventions were (`enco.score.strength`).
 
     Attributes
     ----------

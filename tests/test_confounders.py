@@ -71,8 +71,17 @@ def test_a_second_look_keeps_what_interventions_on_the_cause_have_said():
     assert parameters.gamma[:2].tolist() == [2.0, 2.0]
     assert parameters.gamma_cause.tolist() == before.tolist()
     assert parameters.gamma_other[:2] == pytest.approx(2.0 - before[:2])
-    assert not parameters.gamma_adam.count[:2].any()
-    assert parameters.gamma_adam.count[2:].any()
+    assert not parameters.other_adam.count[:2].any()
+    assert parameters.other_adam.count[2:].any()
+
+
+def test_halves_that_watch_move_as_their_gradients_say_and_leave_gamma_alone():
+    plain, watched, split = EdgeParameters(ALL), SplitEdgeParameters(ALL, decides=False), SplitEdgeParameters(ALL)
+    for parameters in (plain, watched, split):
+        move(parameters)
+    assert watched.gamma.tolist() == plain.gamma.tolist()
+    assert watched.gamma_cause.tolist() == split.gamma_cause.tolist()
+    assert watched.gamma_other.tolist() == split.gamma_other.tolist()
 
 
 def test_the_score_is_the_product_of_both_directions():

@@ -1,6 +1,7 @@
 """Latent confounders: existence split by where its evidence comes from (Section 3.5, Appendix B.3)."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +18,19 @@ Pairs = NDArray[np.int64]
 
 
 class SplitEdgeParameters(EdgeParameters):
-    """Edge parameters with gamma = gamma_I + gamma_O.
+    """Edge parameters with gamma split into gamma_I + gamma_O.
 
     gamma_I[i, j] follows the regimes that intervene on the cause i, gamma_O[i, j] all others, each with Adam moments of
-    its own. `gamma` is always their sum, so that whoever reads it need not know of the split.
+    its own. In the paper `gamma` is their sum. Where a search follows that tests every pair for confounding, they only
+    watch: `gamma` moves as it would without them, so that looking for confounders changes no graph that has none.
 
     Parameters
     ----------
     candidates : Candidates
     coasts : bool
         Whether each half moves on while it gets no gradient, see `enco.parameters.Adam`.
+    decides : bool
+        Whether `gamma` is the sum of the halves.
 
     Attributes
     ----------
@@ -44,19 +48,29 @@ class SplitEdgeParameters(EdgeParameters):
     array([-0.1,  0.1])
     """
 
-    def __init__(self, candidates: Candidates, *, coasts: bool = False) -> None:
+    def __init__(self, candidates: Candidates, *, coasts: bool = False, decides: bool = True) -> None:
         super().__init__(candidates, coasts=coasts)
+        self.decides = decides
         self.gamma_cause = np.zeros(candidates.n_pairs)
         self.gamma_other = np.zeros(candidates.n_pairs)
-        self.cause_adam = Adam(candidates.n_pairs, self.gamma_adam.beta1, self.gamma_adam.beta2, coasts)
+        self.cause_adam, self.other_adam = (
+            Adam(candidates.n_pairs, self.gamma_adam.beta1, self.gamma_adam.beta2, coasts) for _ in range(2)
+        )
 
     def move_gamma(self, pairs: Pairs, gradient: Floats, rate: float, targets: Sequence[int] = ()) -> None:
+        """One Adam step of gamma and of its halves."""
+        self.move_halves(pairs, gradient, rate, targets)
+        if not self.decides:
+            super().move_gamma(pairs, gradient, rate)
+
+    def move_halves(self, pairs: Pairs, gradient: Floats, rate: float, targets: Sequence[int]) -> None:
         """One Adam step of gamma_I at the pairs whose cause is a target, of gamma_O at the others."""
         on_cause = np.isin(self.candidates.cause[pairs], targets)
         cause, other = pairs[on_cause], pairs[~on_cause]
         self.cause_adam.move(self.gamma_cause, cause, gradient[on_cause], rate)
-        self.gamma_adam.move(self.gamma_other, other, gradient[~on_cause], rate)
-        self.gamma[:] = self.gamma_cause + self.gamma_other
+        self.other_adam.move(self.gamma_other, other, gradient[~on_cause], rate)
+        if self.decides:
+            self.gamma[:] = self.gamma_cause + self.gamma_other
 
     def reconsider(self, pairs: Pairs, gamma: float) -> None:
         """Set gamma of some pairs by their gamma_O; what interventions on the cause have said stays.
@@ -64,17 +78,14 @@ class SplitEdgeParameters(EdgeParameters):
         gamma_O hears from nearly all regimes and finds its way back soon; gamma_I would not.
         """
         super().reconsider(pairs, gamma)
+        self.other_adam.forget(pairs)
         self.gamma_other[pairs] = gamma - self.gamma_cause[pairs]
 
-    def _arrays(self) -> dict[str, NDArray[np.generic]]:
-        adam = self.cause_adam
-        return super()._arrays() | {
-            "gamma_cause": self.gamma_cause,
-            "gamma_other": self.gamma_other,
-            "gamma_cause.first": adam.first,
-            "gamma_cause.second": adam.second,
-            "gamma_cause.count": adam.count,
-        }
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        halves = {"gamma_cause": self.gamma_cause, "gamma_other": self.gamma_other}
+        return (
+            super()._arrays() | halves | self.cause_adam.arrays("gamma_cause") | self.other_adam.arrays("gamma_other")
+        )
 
 
 def confounder_scores(parameters: SplitEdgeParameters) -> Floats:

@@ -136,8 +136,9 @@ def conclude(
     if settings.latent:
         score, graph = _confounded(discovery, graph, journal)
         confounded = score > settings.confounder_threshold
-        found = _searched(discovery, graph, confounded, on_progress, journal)
-        graph, paths = found.paths[-1].graph if found.paths else graph, paths + found.paths
+        if confounded.any():
+            found = _searched(discovery, graph, confounded, on_progress, journal)
+            graph, paths = found.paths[-1].graph if found.paths else graph, paths + found.paths
     moves = [move for path in paths for move in path.moves]
     _log.info("search: %d edges before, %d after %d moves", ordered.adjacency.sum(), graph.sum(), len(moves))
     for path in paths:
@@ -147,7 +148,7 @@ def conclude(
     place = np.argsort(discovery.column)[~discovery.given.is_context]
     shown, variables = set(place.tolist()), data.without_context()
     to_columns = np.ix_(place, place)
-    order = topological_order(graph) if moves or score is not None else ordered.order
+    order = ordered.order if (graph == ordered.adjacency).all() else topological_order(graph)
     context = discovery.given.is_context[discovery.column]
     outcomes = accounts(discovery, paths, found.regimes)
     table = intervention_table(data, discovery.verdicts, outcomes)
@@ -199,6 +200,8 @@ class _Learned:
         if not discovery.settings.latent:
             return learned
         lc = pairs.dense(discovery.lc_scores(), fill=np.nan)
+        if discovery.settings.refine_rounds:  # the test after the search decides
+            return replace(learned, lc=lc)
         return replace(learned, lc=lc, raw=learned.raw & ~(lc > discovery.settings.confounder_threshold))
 
     def ordered(self, discovery: Discovery, names: tuple[str, ...]) -> AcyclicResult:

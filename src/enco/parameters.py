@@ -66,6 +66,15 @@ class Adam:
         scale = np.sqrt(second / (1 - self.beta2**count)) + 1e-8
         parameter[where] += -rate * first / (1 - self.beta1**count) / scale
 
+    def forget(self, where: NDArray[np.int64]) -> None:
+        """Start some parameters anew."""
+        for moment in (self.first, self.second, self.count):
+            moment[where] = 0
+
+    def arrays(self, name: str) -> dict[str, NDArray[Any]]:
+        """Everything that changes, under names that begin with one."""
+        return {f"{name}.first": self.first, f"{name}.second": self.second, f"{name}.count": self.count}
+
 
 class EdgeParameters:
     """gamma and theta over the candidate pairs, theta[i, j] = -theta[j, i].
@@ -111,8 +120,7 @@ class EdgeParameters:
     def reconsider(self, pairs: NDArray[np.int64], gamma: float) -> None:
         """Set gamma of some pairs and forget the moments that brought them where they were."""
         self.gamma[pairs] = gamma
-        for moment in (self.gamma_adam.first, self.gamma_adam.second, self.gamma_adam.count):
-            moment[pairs] = 0
+        self.gamma_adam.forget(pairs)
 
     def move_gamma(self, pairs: NDArray[np.int64], gradient: Floats, rate: float, targets: Sequence[int] = ()) -> None:
         """One Adam step of gamma at some pairs; the targets of the regime matter only where gamma is split by them."""
@@ -139,7 +147,5 @@ class EdgeParameters:
             array[...] = state[name]
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        arrays: dict[str, NDArray[Any]] = {"gamma": self.gamma, "theta": self.theta}
-        for name, adam in (("gamma", self.gamma_adam), ("theta", self.theta_adam)):
-            arrays |= {f"{name}.first": adam.first, f"{name}.second": adam.second, f"{name}.count": adam.count}
-        return arrays
+        moving = {"gamma": self.gamma, "theta": self.theta}
+        return moving | self.gamma_adam.arrays("gamma") | self.theta_adam.arrays("theta")

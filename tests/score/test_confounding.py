@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from enco import ENCO
+from enco import ENCO, simulate
 from enco.cli import main
 from enco.data import InterventionalData
 from enco.discover import conclude
@@ -68,6 +68,18 @@ def test_the_score_of_the_paper_says_the_same(result):
     others = result.lc_scores.copy()
     others[0, 1] = others[1, 0] = np.nan
     assert result.lc_scores[0, 1] > np.nanmax(others)
+
+
+@pytest.mark.parametrize("kind", ["categorical", "continuous"])
+def test_where_no_pair_is_confounded_looking_for_one_changes_nothing(kind):
+    rng = np.random.default_rng(7)
+    model = getattr(simulate, kind)("random", 6, rng, edge_probability=0.4)
+    data = model.dataset(1500, 200, rng=rng)
+    plain, looked = (fit(data, replace(LATENT, latent=latent)) for latent in (False, True))
+    assert not looked.confounders
+    assert np.isfinite(looked.lc_scores).any()
+    for name in ("adjacency", "adjacency_raw", "gamma", "theta", "order"):
+        assert np.array_equal(getattr(looked, name), getattr(plain, name)), name
 
 
 def test_without_a_search_the_score_of_the_paper_decides():

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enco.conditionals.base import ConditionalModel
-from enco.confounders import scorable
+from enco.confounders import SplitEdgeParameters, scorable
 from enco.data import Regime
 from enco.gradients import ESTIMATORS, edge_cost, gamma_gradient, theta_gradient, toggled
 from enco.parameters import EdgeParameters
@@ -66,19 +66,22 @@ class GraphFitting:
         self._distant = np.flatnonzero((telling == 0) & ((cause < effect) | (reverse < 0)) & ~oriented)
         self._rests = len(cause) >= RESTING_FROM
 
-    def orient(self, *, existence: bool = False) -> None:
+    def orient(self, *, halves: bool = False) -> None:
         """One pass over all regimes that moves theta only, on the edges out of each regime's targets (Appendix C.2).
 
-        With `existence`, gamma of these edges moves too. Where gamma is split, gamma_I lives on this: a step of
-        Algorithm 1 informs it only when its regime is one of N.
+        With `halves`, those of gamma move too, where it is split. gamma_I lives on this: a step of Algorithm 1 informs
+        it only when its regime is one of N.
         """
-        cause = self.parameters.candidates.cause
+        cause, parameters = self.parameters.candidates.cause, self.parameters
         for regime in self._one_pass():
             delta = self._effects(regime, self.settings.orientation_batch, wanted=~regime.free(cause))
-            gradient = self._gamma_gradient(delta) if existence else None
+            if not halves or not isinstance(parameters, SplitEdgeParameters):
+                self._move_theta(regime, delta)
+                continue
+            gradient = self._gamma_gradient(delta)
             self._move_theta(regime, delta)
-            if gradient is not None:
-                self._move_gamma(regime, gradient)
+            informed = self._informed(gradient)
+            parameters.move_halves(informed, gradient[informed], self.settings.gamma_rate, regime.targets)
 
     def step(self, regime: Regime) -> None:
         """One graph-fitting step of Algorithm 1 on one regime: both gradients from the same edge effects."""
@@ -171,8 +174,12 @@ class GraphFitting:
         return gamma_gradient(self.parameters, delta, cost)
 
     def _move_gamma(self, regime: Regime, gradient: Floats) -> None:
-        informed = np.flatnonzero(~np.isnan(gradient) & ~self._fixed)
+        informed = self._informed(gradient)
         self.parameters.move_gamma(informed, gradient[informed], self.settings.gamma_rate, regime.targets)
+
+    def _informed(self, gradient: Floats) -> NDArray[np.int64]:
+        """Pairs whose gamma a gradient [P] says something of."""
+        return np.flatnonzero(~np.isnan(gradient) & ~self._fixed)
 
     def _move_theta(self, regime: Regime, delta: Floats) -> None:
         """Eq. 4: theta[i, j] follows interventions on X_i; pairs far from all interventions follow all, slowly."""

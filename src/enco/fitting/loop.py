@@ -160,9 +160,11 @@ class Discovery:
         constraints = constraints.with_context(context, plausible, names)
         self.candidates = Candidates.from_mask(constraints.allowed & (plausible | constraints.required))
         check_memory(data, self.candidates, settings, n_jobs)
-        self.parameters = (SplitEdgeParameters if settings.latent else EdgeParameters)(
-            self.candidates, coasts=settings.gamma_coasts
-        )
+        self.parameters = EdgeParameters(self.candidates, coasts=settings.gamma_coasts)
+        if settings.latent:
+            # After a search every pair is tested for confounding; without one, the halves of gamma have to tell.
+            decides = not settings.refine_rounds
+            self.parameters = SplitEdgeParameters(self.candidates, coasts=settings.gamma_coasts, decides=decides)
         fixed, oriented = constraints.apply(self.parameters)
         self.n_jobs = n_jobs
         head = VariableHeads.of([Kind.CONTINUOUS], np.zeros(1, np.int64))[0]  # another one may have been registered
@@ -280,7 +282,7 @@ class Discovery:
         steps = self.settings.freezing_steps if frozen else self.settings.graph_steps
         steps = 0 if orienting else steps
         for done in range(passes):
-            self.graph_fitting.orient(existence=self.settings.latent and not orienting)
+            self.graph_fitting.orient(halves=not orienting)
             on_progress(self.progress("orientations", (done + 1) / passes))
         for done, regime in enumerate(self.graph_fitting.sequence(steps)):
             step(regime)

@@ -35,7 +35,7 @@ CHOICES = {  # the default first
     "engine": ["auto", "fused", "torch"],
     "density": ["gaussian", "dsf", "spline"],
     "candidates": ["auto", "all", "screen"],
-    "interventions": ["auto", "perfect"],
+    "interventions": ["auto", "perfect", "soft"],
 }
 
 

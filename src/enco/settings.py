@@ -112,7 +112,9 @@ class Settings:
     estimator: EstimatorName = "paired"  # or one that `enco.gradients.register` knows
     graph_samples: int = 100  # K, for the estimators that score whole graphs
     candidates: CandidateRule = "auto"  # pairs to consider; "auto" is "all", and "screen" for many variables
-    interventions: InterventionRule = "auto"  # "auto" tests whether they had an effect; "perfect" believes all labels
+    interventions: InterventionRule = (
+        "auto"  # what is claimed: "auto" tests it, "perfect" and "soft" believe every label
+    )
     off_target: bool = False  # take variables that a regime seems to have hit for further targets of it
     regime_shift: bool = False  # give every regime an intercept of its own for each continuous variable
     rest_rate: float = 0.2  # share of the graph steps that look at settled pairs, in problems of many pairs

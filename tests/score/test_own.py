@@ -90,13 +90,17 @@ def test_a_tilt_of_nothing_costs_what_it_may_overfit():
     assert 0 < tilted_losses(log_p, y).sum() + log_p[np.arange(ROWS), y].sum() + 2 < 6
 
 
-def test_one_target_that_keeps_its_parents_does_not_outvote_others():
+def test_most_targets_with_parents_decide_whether_they_keep_them():
+    """A few that seem to may have edges that point the wrong way; one of 25 has done so by chance."""
+
     def strength(regime, kept, own=500.0):
         return Strength(regime, 0, 1.0, 0.0, 100.0, kept, own)
 
-    kept, lost = keeping([strength(1, 50.0), strength(2, -50.0), strength(3, 0.0, own=0.0), strength(4, -np.inf)])
-    assert kept == {(1, 0)}
-    assert lost == {(2, 0), (3, 0)}
+    root, lost, set_to_one_value = strength(4, -np.inf), strength(2, -50.0), strength(3, 0.0, own=0.0)
+    keepers = [strength(k, 50.0) for k in (5, 6, 7)]
+    assert keeping([strength(1, 50.0), lost, set_to_one_value, root]) == (set(), {(2, 0), (3, 0)})
+    assert keeping([*keepers, lost, set_to_one_value, root])[0] == {(5, 0), (6, 0), (7, 0)}
+    assert keeping([keepers[0], *(strength(k, -1.0) for k in range(8, 12))]) == (set(), set())
 
 
 @pytest.mark.parametrize("kind", ["categorical", "continuous"])

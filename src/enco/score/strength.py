@@ -10,8 +10,8 @@ as guides do. A target that follows a mechanism of its own, but still one of its
 them: such an intervention is soft, although it took hold in all rows.
 
 Whether targets keep their parents can be seen only where the graph gives them the right ones, and a graph that was
-found in the belief that they do not may have others. So all interventions are judged together: where more of them have
-clearly kept their parents than have clearly lost them, none is believed to be perfect but those that have lost them.
+found in the belief that they do not may have others. So all interventions are judged together: where most targets that
+have parents have clearly kept them, none is believed to be perfect but those that have clearly lost theirs.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -89,7 +89,17 @@ def strengths(
 
 
 def keeping(found: Iterable[Strength]) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
-    """Return where targets have clearly kept parents, and where they have clearly lost them, by regime and variable."""
+    """Return where targets have clearly kept parents, and where they have clearly lost them, by regime and variable.
+
+    None has kept them unless most have: a few may as well have edges that point the wrong way.
+
+    Examples
+    --------
+    >>> perfect = [Strength(k, k, 1.0, 0.0, 50.0, kept=-1.0) for k in range(1, 5)]
+    >>> soft = [Strength(k, k, 1.0, 0.0, 50.0, kept=20.0) for k in range(5, 11)]
+    >>> keeping([*perfect, *soft])[0] == {(k, k) for k in range(5, 11)}, keeping([*perfect, *soft[:4]])[0]
+    (True, set())
+    """
     asked = list(found)
     kept = {(it.regime, it.variable) for it in asked if it.kept > CLEAR_HARM}
     lost = {
@@ -97,7 +107,8 @@ def keeping(found: Iterable[Strength]) -> tuple[set[tuple[int, int]], set[tuple[
         for it in asked
         if it.own <= CLEAR_HARM or (-np.inf < it.kept < -CLEAR_HARM and it.share > HALF)
     }
-    return kept, lost
+    with_parents = sum(it.kept > -np.inf for it in asked)
+    return (kept, lost) if 2 * len(kept) > with_parents else (set(), lost)
 
 
 def mixture(usual: Floats, own: Floats) -> tuple[float, float, float]:

@@ -205,7 +205,7 @@ class _Workers(AbstractContextManager["_Workers"]):
             if it.share < 1 and ((known == 1 and it.evidence > CLEAR_HARM) or (known == 0 and it.effect > CLEAR_HARM)):
                 self._soft[it.regime, it.variable] = it.share
         kept, lost = keeping(it for it in found if self._is_open(it.regime, it.variable))
-        if len(kept) > len(lost):  # one alone may as well be an edge that points the wrong way
+        if kept:
             self._keeping |= {at for at in self._mechanisms if self._is_open(*at)} - lost
         if (self._soft, self._keeping) == before:
             return False

@@ -93,3 +93,21 @@ def test_failed_interventions_no_longer_give_wrong_edges():
             errors = shd(found, model.observed_adjacency)
             wrong, before = (wrong + errors, before) if rule == "auto" else (wrong, before + errors)
     assert wrong < before
+
+
+def test_a_mechanism_that_does_not_fit_is_no_intervention():
+    """Nothing was done to these counts, which no normal distribution fits: half of them seemed to be hit."""
+
+    def counts(rng, rows):
+        a = rng.gamma(1.0, 1.5, rows)
+        b = 0.6 * a + rng.gamma(0.5, 1.0, rows)
+        c = 0.5 * b + rng.gamma(0.5, 0.5, rows)
+        return np.log1p(rng.poisson(np.column_stack([a, b, c, rng.gamma(0.5, 2.0, rows)]))).astype(float)
+
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        regimes = [counts(rng, 900), *(counts(rng, 1500) for _ in "ABCD")]
+        data = InterventionalData.from_environments(regimes, [None, *"ABCD"], names=list("ABCD"))
+        found = ENCO(random_state=0, n_jobs=2).fit(data).result_.interventions
+        assert (found["verdict"] == "no effect").all()
+        assert not found["suspects"].map(len).any()

@@ -42,3 +42,6 @@ class Predictor(Protocol):
 
     def by_regime(self, parents: Parents) -> Floats:
         """Sum the losses of the rows of each regime, [regimes]."""
+
+    def row_losses(self, parents: Parents) -> Floats:
+        """Losses of all rows, [rows], NaN where the variable was set."""

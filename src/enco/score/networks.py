@@ -175,6 +175,15 @@ class NetworkPredictor:
         networks = self._networks.models[0]  # none of them has learned from these rows
         return networks.row_losses(mechanism.table, rows, self._effect, family, nothing)[0].astype(float), None
 
+    def row_losses(self, parents: Parents) -> Floats:
+        """Losses of all rows, [rows], NaN where the variable was set."""
+        return self._spread(self._row_losses(parents, ())[0])
+
+    def _spread(self, loss: NDArray[np.floating]) -> Floats:
+        everywhere = np.full(len(self._networks.sample.origin), np.nan)
+        everywhere[self._order] = loss
+        return everywhere
+
     def log_probabilities(self, parents: Parents, rows: I64, n_levels: int, slot: int) -> Floats:
         """Log-probabilities of all levels in some rows that leave the variable free, [rows, levels].
 
@@ -247,7 +256,7 @@ class ExpertPredictor(NetworkPredictor):
 
     def __init__(self, networks: Networks, effect: int) -> None:
         super().__init__(networks, effect)
-        self._exact: dict[Parents, Floats] = {}
+        self._exact: dict[Parents, NDArray[np.float32]] = {}
         self._doubt = DOUBTED * float(networks.sample.weight[networks.sample.origin][self._order].sum())
 
     def loss(self, parents: Parents) -> float:
@@ -264,17 +273,24 @@ class ExpertPredictor(NetworkPredictor):
 
     def by_regime(self, parents: Parents) -> Floats:
         """Sum the losses of the rows of each regime."""
+        return self._networks.sample.by_regime(self._expert_losses(parents), self._order)
+
+    def row_losses(self, parents: Parents) -> Floats:
+        """Losses of all rows, [rows], NaN where the variable was set."""
+        return self._spread(self._expert_losses(parents))
+
+    def _expert_losses(self, parents: Parents) -> NDArray[np.float32]:
         if parents not in self._exact:
             shared, family = self._networks, np.isin(self._causes, list(parents))
 
-            def add_up() -> list[Floats]:
+            def judge() -> list[NDArray[np.float32]]:
                 losses = (
                     model.expert_losses(self._effect, family, shared.table, rows, shared.steps)
                     for model, rows in zip(shared.models, self._rows, strict=True)
                 )
                 loss = np.concatenate(list(losses))
                 shared.sample.softened(self._effect, parents, loss, self._order)
-                return [shared.sample.by_regime(loss, self._order)]
+                return [loss]
 
-            (self._exact[parents],) = shared.journal.ask(f"experts of {self._effect}", add_up)
+            (self._exact[parents],) = shared.journal.ask(f"experts of {self._effect}", judge)
         return self._exact[parents]

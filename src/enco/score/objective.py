@@ -11,7 +11,7 @@ evidence and no penalty: otherwise the more of them there are, the less a cause 
 regimes differ besides what the graph explains, evidence is worth less by that factor (`enco.score.dispersion`).
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from enco.data import Regime
 from enco.score.base import Family, Parents, Predictor
+from enco.score.own import OwnLosses
 
 __all__ = ["CLEAR_HARM", "Objective", "families_of"]
 
@@ -46,7 +47,7 @@ class Objective:
         Nats that it must earn besides.
     errors : sequence of float, optional
         By how much the predictor of each variable may be wrong, in nats, which an edge must earn as well.
-    own : callable, optional
+    own : OwnLosses, optional
         Loss of a variable in a regime, by its place, if it follows a distribution of its own there.
     dispersion : sequence of float, optional
         Of each variable; see `enco.score.dispersion`.
@@ -58,7 +59,7 @@ class Objective:
     sparsity: float
     evidence: float
     errors: Sequence[float] | None = None
-    own: Callable[[int, int], float] | None = None
+    own: OwnLosses | None = None
     dispersion: Sequence[float] | None = None
     _charged: dict[int, int] = field(default_factory=dict, repr=False)
 

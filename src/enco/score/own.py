@@ -21,12 +21,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
+from scipy.stats import t as student
 
 from enco.data import Regime
 from enco.score.base import Parents
 from enco.score.counts import STRENGTHS, corrected, renumbered
 
-__all__ = ["OwnLosses", "OwnMechanism", "at_every_level", "own_losses", "tilted_losses"]
+__all__ = ["OwnLosses", "OwnMechanism", "at_every_level", "losses_of_others", "own_losses", "tilted_losses"]
 
 Floats = NDArray[np.float64]
 I64 = NDArray[np.int64]
@@ -61,6 +62,20 @@ class OwnLosses:
             self._known[regime, variable] = float(losses.sum() * self._weight[regime])
         return self._known[regime, variable]
 
+    def ratios(self, regime: int, variable: int, losses: Floats) -> tuple[Floats, Floats]:
+        """Log-likelihood ratios of the own distribution and a mechanism, [rows of the regime] and [observational rows].
+
+        Parameters
+        ----------
+        regime, variable : int
+        losses : float64 [rows]
+            By the mechanism, of all rows.
+        """
+        here, elsewhere = self._rows[regime], self._rows[0]
+        values = self._columns[variable]
+        own = own_losses(values[here]), losses_of_others(values[elsewhere], values[here])
+        return losses[here] - own[0], losses[elsewhere] - own[1]
+
 
 @dataclass(frozen=True)
 class OwnMechanism:
@@ -69,8 +84,10 @@ class OwnMechanism:
     Attributes
     ----------
     regime, target : int
+    rows : int64 [rows]
+        Those of the regime, among all.
     columns : sequence of arrays [rows]
-        Values of all variables in the rows of the regime: codes, or standardised numbers.
+        Values of all variables in them: codes, or standardised numbers.
     levels : int64 [N]
         Categories of each variable, 0 for a continuous one.
     table : Regime
@@ -81,6 +98,7 @@ class OwnMechanism:
 
     regime: int
     target: int
+    rows: I64
     columns: Sequence[NDArray[Any]]
     levels: I64
     table: Regime
@@ -91,6 +109,10 @@ class OwnMechanism:
     def marginal(self) -> Floats:
         """Losses by one distribution, [rows]."""
         return own_losses(self.columns[self.target])
+
+    def marginal_of(self, values: NDArray[Any]) -> Floats:
+        """Losses of other values of the target by that distribution, [values]."""
+        return losses_of_others(values, self.columns[self.target])
 
     @cached_property
     def every_level(self) -> Regime:
@@ -188,6 +210,17 @@ def tilted_losses(log_usual: NDArray[np.floating[Any]], values: NDArray[np.integ
     losses: Floats = logsumexp(log_p, axis=1) - log_p[np.arange(rows), values]
     losses += (np.count_nonzero(present) - 1) / rows
     return losses
+
+
+def losses_of_others(values: NDArray[Any], learned: NDArray[Any]) -> Floats:
+    """Losses of values by the distribution that other values have taught, nats; see `own_losses`."""
+    if learned.dtype.kind == "f":
+        x = learned.astype(np.float64)
+        spread = float(x.std(ddof=1)) + RIDGE
+        scaled = (values.astype(np.float64) - float(x.mean())) / spread
+        return np.asarray(np.log(spread) - student.logpdf(scaled, len(x) - 2))
+    count = np.bincount(learned, minlength=int(values.max()) + 1) + 0.5
+    return np.asarray(np.log(count.sum()) - np.log(count[values]))
 
 
 def own_losses(values: NDArray[np.generic], features: Floats | None = None) -> Floats:

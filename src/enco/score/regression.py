@@ -183,11 +183,16 @@ class RegressionPredictor:
 
     def by_regime(self, parents: Parents) -> Floats:
         """Sum the losses of the rows of each regime."""
-        fit, total = self._fit(parents), np.zeros(len(self._shared.sample.weight))
+        loss = self.row_losses(parents)
+        judged = np.flatnonzero(~np.isnan(loss))
+        return self._shared.sample.by_regime(loss[judged], judged)
+
+    def row_losses(self, parents: Parents) -> Floats:
+        """Losses of all rows, [rows], NaN where the variable was set."""
+        fit, losses = self._fit(parents), np.full(len(self._target), np.nan)
         for fold, (_, _, judged) in enumerate(self._parts):
-            loss = self._losses(fit.regressions[fold], parents, self._rows(fit.parents, judged), fold)
-            total += self._shared.sample.by_regime(loss, judged)
-        return total
+            losses[judged] = self._losses(fit.regressions[fold], parents, self._rows(fit.parents, judged), fold)
+        return losses
 
     def _losses(self, regression: Regression, parents: Parents, judged: Rows, fold: int) -> Floats:
         loss, sample = regression.losses(judged), self._shared.sample
@@ -210,7 +215,7 @@ class RegressionPredictor:
     def target_losses(self, parents: Parents, mechanism: OwnMechanism) -> tuple[Floats, Block]:
         """Losses of rows that intervene on the variable, as if they had not, and its mean then, [rows, 1]."""
         fit = self._fit(parents)
-        rows = self._rows(fit.parents, np.flatnonzero(self._shared.sample.origin == mechanism.regime))
+        rows = self._rows(fit.parents, mechanism.rows)
         return fit.regressions[0].losses(rows), fit.regressions[0].mean(rows.inputs)[:, None]
 
     def _fit(self, parents: Parents) -> _Fit:

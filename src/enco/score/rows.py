@@ -143,7 +143,7 @@ class Sample:
         or, if they may keep their parents, that of `OwnMechanism` where it is less. They are judged, and never learned
         from.
         """
-        part = SoftRows(np.flatnonzero(self.origin == mechanism.regime), share, mechanism, keeps_parents)
+        part = SoftRows(mechanism.rows, share, mechanism, keeps_parents)
         variable = mechanism.target
         return replace(self, soft={**self.soft, variable: [*self.soft.get(variable, []), part]})
 

@@ -14,7 +14,7 @@ found in the belief that they do not may have others. So all interventions are j
 have parents have clearly kept them, none is believed to be perfect but those that have clearly lost theirs.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +24,7 @@ from enco.score.base import Parents, Predictor
 from enco.score.objective import CLEAR_HARM
 from enco.score.own import OwnMechanism
 
-__all__ = ["Strength", "keeping", "mixture", "strengths"]
+__all__ = ["Strength", "beyond_misfit", "keeping", "log_ratio", "mixture", "strengths"]
 
 Floats = NDArray[np.float64]
 
@@ -42,7 +42,8 @@ class Strength(NamedTuple):
     evidence : float
         Nats by which the mixture of that share explains the rows better than a perfect intervention does.
     effect : float
-        Nats by which the best explanation is better than the usual mechanism.
+        Evidence that the usual mechanism was left, in nats: what the best explanation gains, but not more than rows
+        differ by from those that nothing was done to.
     kept : float
         Nats by which a mechanism of the parents, of the regime's own, explains the rows better than any mixture does;
         negative where that is worse, -inf without parents.
@@ -60,7 +61,10 @@ class Strength(NamedTuple):
 
 
 def strengths(
-    predictors: Sequence[Predictor], families: Sequence[Parents], mechanisms: Mapping[tuple[int, int], OwnMechanism]
+    predictors: Sequence[Predictor],
+    families: Sequence[Parents],
+    mechanisms: Mapping[tuple[int, int], OwnMechanism],
+    untouched: Callable[[int], OwnMechanism],
 ) -> list[Strength]:
     """Estimate the strength of every intervention, given parents of all variables.
 
@@ -72,6 +76,8 @@ def strengths(
         Parents of each variable.
     mechanisms : mapping
         By regime and target.
+    untouched : callable
+        Target -> observational rows, which are asked the same to see what the usual mechanism is wrong by.
     """
     found = []
     for (k, target), mechanism in mechanisms.items():
@@ -79,13 +85,49 @@ def strengths(
         if ask is None or not len(mechanism.marginal):
             continue
         usual, log_usual = ask(parents, mechanism)
-        share, evidence, effect = mixture(usual, mechanism.marginal)
+        share, evidence, gain = mixture(usual, mechanism.marginal)
         kept = min((float(loss.sum()) for loss in mechanism.of_parents(parents, log_usual)), default=np.inf)
-        kept = float(usual.sum()) - effect - kept  # as a gain over the best mixture
-        found.append(
-            Strength(k, target, share, evidence, effect + max(0.0, kept), kept, float(mechanism.marginal.sum()))
-        )
+        kept = float(usual.sum()) - gain - kept  # as a gain over the best mixture
+        other = untouched(target)
+        elsewhere = log_ratio(ask(parents, other)[0], mechanism.marginal_of(other.columns[target]), share)
+        effect = min(gain, beyond_misfit(log_ratio(usual, mechanism.marginal, share), elsewhere))
+        if effect > CLEAR_HARM:
+            effect += max(0.0, kept)
+        found.append(Strength(k, target, share, evidence, effect, kept, float(mechanism.marginal.sum())))
     return found
+
+
+def beyond_misfit(here: Floats, elsewhere: Floats) -> float:
+    """Return the evidence that rows differ from untouched ones, in nats, whatever is wrong with the usual mechanism.
+
+    Where a mechanism does not fit, a mixture explains any rows better. Rows that nothing was done to then have the same
+    log-likelihood ratios as untouched ones, so that their means differ by z standard errors at random, and z^2 / 2 is
+    to z what a log-likelihood ratio would be.
+
+    Parameters
+    ----------
+    here, elsewhere : float64 [rows]
+        Log-likelihood ratios, see `log_ratio`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> misfit = rng.normal(1.0, 2.0, size=2000)
+    >>> beyond_misfit(misfit[:500], misfit[500:]) < 4, beyond_misfit(misfit[:500] + 1.0, misfit[500:]) > 30
+    (True, True)
+    """
+    if len(here) < 2 or not len(elsewhere):
+        return np.inf
+    error = float(here.std(ddof=1)) * np.sqrt(1 / len(here) + 1 / len(elsewhere))
+    z = float(here.mean() - elsewhere.mean()) / max(error, 1e-12)
+    return float(0.5 * max(0.0, z) ** 2)
+
+
+def log_ratio(usual: Floats, own: Floats, share: float) -> Floats:
+    """Log-likelihood ratio of the mixture and the usual mechanism, from the losses by both of its parts, [rows]."""
+    with np.errstate(divide="ignore"):  # log 0
+        ratio: Floats = usual + np.logaddexp(np.log(share) - own, np.log1p(-share) - usual)
+    return ratio
 
 
 def keeping(found: Iterable[Strength]) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:

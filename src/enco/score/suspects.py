@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from enco.data import Regime
 from enco.score.objective import CLEAR_HARM, Objective, families_of
-from enco.score.strength import Strength
+from enco.score.strength import Strength, beyond_misfit
 
 __all__ = ["Suspect", "chance", "hit_gains", "suspects", "with_hits"]
 
@@ -68,6 +68,9 @@ def hit_gains(objective: Objective, graph: Mask) -> Floats:
             gains[k, effect] = gain = float(now[k]) - objective.own(k, effect)
             if gain < -CLEAR_HARM:  # its parents explain it there: nothing has cut it off from them
                 continue
+            if gain > CLEAR_HARM:  # perhaps only because the mechanism does not fit, there as elsewhere
+                ratios = objective.own.ratios(k, effect, predictor.row_losses(parents))
+                gains[k, effect] = gain = min(gain, beyond_misfit(*ratios))
             for cause in sorted(parents & set(regime.targets)):
                 # The edge may stand for the hit: what it brings in all other regimes is then less than it costs.
                 without = predictor.by_regime(parents - {cause})

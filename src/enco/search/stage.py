@@ -246,13 +246,20 @@ class _Workers(AbstractContextManager["_Workers"]):
 
     def _mechanisms_of(self, sample: Sample) -> dict[tuple[int, int], OwnMechanism]:
         """Return what targets follow in the regimes that intervene on them, by regime and target."""
-        found = {}
+        found: dict[tuple[int, int], OwnMechanism] = {}
         for k, regime in enumerate(sample.regimes):
-            rows = sample.origin == k
-            columns = [column[rows] for column in self._columns]
-            for target in regime.targets:
-                found[k, target] = OwnMechanism(k, target, columns, self._levels, regime, int(self._slot[target]))
+            asked = self._asked(np.flatnonzero(sample.origin == k))
+            found |= {(k, target): asked(k, target) for target in regime.targets}
         return found
+
+    def _asked(self, rows: I64) -> Callable[[int, int], OwnMechanism]:
+        """Return a function of a regime and a target -> what the target follows in some rows."""
+        columns, table = [column[rows] for column in self._columns], self._rows.table.taking(rows)
+
+        def mechanism(regime: int, target: int) -> OwnMechanism:
+            return OwnMechanism(regime, target, rows, columns, self._levels, table, int(self._slot[target]))
+
+        return mechanism
 
     def __exit__(self, *error: object) -> None:
         self._stop.set()
@@ -288,13 +295,15 @@ class _Workers(AbstractContextManager["_Workers"]):
         """Compare the rows of every regime with what the graph allows in them."""
         graph = path.graph
         families = [parents for _, parents in families_of(graph)]
+        # Of the first fold, since the predictors that judge rows of interventions have not learned from it either.
+        untouched = self._asked(np.flatnonzero((self._rows.origin == 0) & (self._rows.fold == 0)))
         gains = hit_gains(objective, graph)
         gains[:, self.problem.data.is_context[self.problem.column]] = -np.inf  # no intervention acts on context
         return replace(
             path,
             gains=gains,
             suspects=suspects(gains, CLEAR_HARM),
-            strengths=strengths(objective.predictors, families, self._mechanisms),
+            strengths=strengths(objective.predictors, families, self._mechanisms, partial(untouched, 0)),
             dispersion=self.run(lambda j: self._dispersion(objective.predictors[j], j, families[j]), range(len(graph))),
         )
 

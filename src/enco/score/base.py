@@ -44,4 +44,4 @@ class Predictor(Protocol):
         """Sum the losses of the rows of each regime, [regimes]."""
 
     def row_losses(self, parents: Parents) -> Floats:
-        """Losses of all rows, [rows], NaN where the variable was set."""
+        """Losses of all rows, [rows]; those of rows that set the variable do not matter."""

@@ -31,10 +31,12 @@ from enco.graphs.dag import topological_order
 from enco.graphs.order import AcyclicResult, acyclic
 from enco.knowledge import Knowledge
 from enco.result import Result
-from enco.result.account import accounts, shift_table, target_probability
+from enco.result.account import accounts, doubt_of_directions, shift_table, target_probability
+from enco.result.confidence import Confidence, confidence_of, curves
 from enco.result.evidence import Evidence
 from enco.result.interventions import intervention_table, with_inferred_targets
 from enco.result.ordering import mirrored, report_of_moves, report_of_order, with_firm_requirements
+from enco.result.slopes import slopes
 from enco.score.confounding import confounding
 from enco.score.journal import Journal
 from enco.score.suspects import with_hits
@@ -176,9 +178,36 @@ def conclude(
         interventions=table,
         target_probability=target_probability(discovery, found.paths, found.regimes, data),
         shifts=shift_table(discovery, graph, outcomes, data),
+        confidence=_confidence(discovery, found, graph, to_columns, variables, score),
         confounder_scores=None if score is None else pairs.dense(score, fill=np.nan)[to_columns],
         lc_scores=learned.lc[to_columns] if learned.lc is not None else None,
         edge_epochs=np.stack([pairs.dense(row)[to_columns] for row in discovery.edge_epochs]).astype(np.uint8),
+    )
+
+
+def _confidence(
+    discovery: Discovery,
+    found: "_Found",
+    graph: Mask,
+    to_columns: tuple[NDArray[np.intp], ...],
+    variables: InterventionalData,
+    score: Floats | None,
+) -> Confidence | None:
+    """Say how sure the last search is of every pair; None without a search, which leaves what Algorithm 1 says."""
+    support = found.paths[-1].support if found.paths else None
+    if support is None:
+        return None
+    doubt = doubt_of_directions(discovery, found.paths, found.regimes)
+    confounded = 0.0 if score is None else np.nan_to_num(discovery.candidates.dense(score))
+    existence, orientation = confidence_of(
+        support.probability, support.gain, support.error, graph, doubt, curves(), confounded
+    )
+    return Confidence(
+        existence[to_columns],
+        orientation[to_columns],
+        support.gain[to_columns],
+        support.error[to_columns],
+        slopes(variables, graph[to_columns]),
     )
 
 

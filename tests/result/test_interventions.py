@@ -176,7 +176,7 @@ def test_the_command_line_says_it(tmp_path, capsys, monkeypatch):
     assert sentence in capsys.readouterr().out
     assert main(["fit", "data.npz", "--out", "out", *QUICK]) == 0
     assert capsys.readouterr().out.count("labels  no intervention had an effect") == 2  # before the work, and after it
-    assert (Result.load("out").edge_probability <= 0.5).all()
+    assert (Result.load("out").edge_probability < 0.9).all()
     assert main(["fit", "data.npz", "--out", "all", "--interventions", "perfect", *QUICK]) == 0
     assert "labels" not in capsys.readouterr().out.split("edges")[0]
     assert main(["fit", "data.npz", "--out", "bad", "--interventions", "often", *QUICK]) == 2

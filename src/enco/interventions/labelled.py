@@ -1,13 +1,13 @@
 """Regimes as the search sees them: by the names of their targets, with what is known of their labels."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from enco.data import InterventionalData, Regime
-from enco.interventions.verdicts import Verdict
+from enco.interventions.verdicts import EVEN, Verdict
 
 __all__ = ["Labelled", "by_name", "named"]
 
@@ -51,14 +51,19 @@ class Labelled:
         Of each intervention regime of the data among them.
     unknown : set of int
         Those whose targets nobody has named.
-    in_vain : set of (int, int)
-        Regimes and targets of them that seem to be without effect.
+    doubt : mapping
+        Regimes and targets of them that were judged, with the probability that nothing was done.
     """
 
     regimes: list[Regime]
     place: list[int]
     unknown: frozenset[int]
-    in_vain: frozenset[tuple[int, int]]
+    doubt: Mapping[tuple[int, int], float]
+
+    @property
+    def in_vain(self) -> frozenset[tuple[int, int]]:
+        """Regimes and targets of them that seem to be without effect."""
+        return frozenset(at for at, probability in self.doubt.items() if probability > EVEN)
 
     @classmethod
     def of(
@@ -77,10 +82,9 @@ class Labelled:
         regimes, rank = by_name(data.interventional, column), np.argsort(column)
         found = {regime.condition: 1 + k for k, regime in enumerate(regimes)}
         place = [found[named(regime, column).condition] for regime in data.interventional]
-        in_vain = (verdict for verdict in verdicts if not verdict.has_effect)
         return cls(
             [data.observational, *regimes],
             place,
             frozenset(place[k] for k in unknown),
-            frozenset((place[verdict.regime], int(rank[verdict.target])) for verdict in in_vain),
+            {(place[verdict.regime], int(rank[verdict.target])): verdict.without_effect for verdict in verdicts},
         )

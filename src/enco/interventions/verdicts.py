@@ -27,6 +27,7 @@ Floats = NDArray[np.float64]
 
 SHARES = np.linspace(0.0, 0.98, 50)  # of regimes without effect
 PRIOR = 1.0  # of the density (1 - w)^PRIOR: one regime in three is expected to fail, before any data
+EVEN = 0.5  # probability of no effect above which an intervention is not believed
 EFFECTS = np.geomspace(0.02, 1.0, 14)  # nats for each row
 
 
@@ -56,7 +57,7 @@ class Verdict:
     @property
     def has_effect(self) -> bool:
         """Whether the intervention is believed."""
-        return self.without_effect <= 0.5
+        return self.without_effect <= EVEN
 
 
 def judged(data: InterventionalData, claim: str = "auto") -> list[Verdict]:

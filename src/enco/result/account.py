@@ -5,20 +5,23 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.special import expit, logit
 
 from enco.data import InterventionalData, Regime
 from enco.errors import DataError
 from enco.fitting.loop import Discovery
 from enco.interventions.shifts import Shifts, unexplained
+from enco.interventions.verdicts import EVEN
 from enco.result.interventions import SHIFT_COLUMNS, Outcome, with_inferred_targets
 from enco.result.result import Result
+from enco.score.objective import CLEAR_HARM
 from enco.score.suspects import chance
 from enco.search.dag import Path
 
-__all__ = ["accounts", "shift_table", "shifts_in_data", "target_probability"]
+__all__ = ["accounts", "doubt_of_directions", "shift_table", "shifts_in_data", "target_probability"]
 
 LEAST_P = 1e-300  # smaller ones say nothing more
+LEAST_DOUBT = 0.001  # of an intervention
 
 
 def accounts(discovery: Discovery, paths: Sequence[Path], regimes: Sequence[Regime]) -> list[Outcome]:
@@ -51,6 +54,34 @@ def accounts(discovery: Discovery, paths: Sequence[Path], regimes: Sequence[Regi
             )
         )
     return found
+
+
+def doubt_of_directions(discovery: Discovery, paths: Sequence[Path], regimes: Sequence[Regime]) -> NDArray[np.float64]:
+    """Return the probability that no intervention that tells two variables apart had an effect, [N, N] by name.
+
+    1 where there is no such intervention. One that was believed only once there was a graph is doubted by what that
+    look has found, against the share of all that seem to have had none.
+
+    Parameters
+    ----------
+    discovery : Discovery
+    paths : sequence of Path
+        All searches, in order.
+    regimes : sequence of Regime
+        See `accounts`.
+    """
+    known, n = dict(discovery.labelled.doubt), len(discovery.column)
+    usual = float(np.clip(np.mean([*known.values()]), LEAST_DOUBT, 1 - LEAST_DOUBT)) if known else EVEN
+    for it in paths[-1].strengths if paths else []:
+        at = it.regime, it.variable
+        if known.get(at, 0.0) > EVEN and it.effect > CLEAR_HARM:
+            known[at] = float(expit(logit(usual) - it.effect))
+    log_doubt = np.zeros((n, n))
+    for k, regime in enumerate(regimes):
+        for target in regime.targets:
+            log_doubt[target, regime.free(np.arange(n))] += np.log(max(LEAST_DOUBT, known.get((k, target), 0.0)))
+    both: NDArray[np.float64] = np.exp(log_doubt + log_doubt.T)
+    return both
 
 
 def shift_table(

@@ -18,6 +18,7 @@ from enco.errors import EncoError, FileFormatError
 from enco.knowledge import Knowledge
 
 __all__ = [
+    "CONFIDENCE",
     "LATENT",
     "check_graph",
     "check_history",
@@ -31,6 +32,7 @@ __all__ = [
 _COUNTS = ("epoch", "edges", "undecided", "changed")  # columns of a history that count
 _DEEPEST = 4  # lists in a setting
 LATENT = ("confounder_scores", "lc_scores")  # there if the fit was asked for confounders
+CONFIDENCE = ("existence", "orientation", "gain", "gain_error", "slope")  # there after a search
 _EVIDENCE = ("regimes", "rows", "orientation_rows")
 
 
@@ -179,14 +181,23 @@ def check_parameters(source: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
         "gamma": ("f", "numbers, or -inf for edges that were not considered", lambda x: x < np.inf),
         "theta": ("f", "finite numbers", np.isfinite),
         **{name: ("iu", "counts", lambda x: x >= 0) for name in _EVIDENCE},
-        **{name: ("f", "finite numbers, or nan for pairs without a score", lambda x: ~np.isinf(x)) for name in LATENT},
+        **{name: ("f", "numbers from 0 to 1", lambda x: (x >= 0) & (x <= 1)) for name in CONFIDENCE[:2]},
+        **dict.fromkeys(CONFIDENCE[2:], ("f", "finite numbers, or nan for pairs without an edge", _not_infinite)),
+        **dict.fromkeys(LATENT, ("f", "finite numbers, or nan for pairs without a score", _not_infinite)),
     }
+    missing = [name for name in CONFIDENCE if name not in arrays]
+    if 0 < len(missing) < len(CONFIDENCE):
+        raise FileFormatError(f"{source}: {missing[0]!r} is missing beside the other numbers of the search; fit again")
     for name, values in arrays.items():
         if name not in rules:
             continue
         kinds, what, holds = rules[name]
         if values.dtype.kind not in kinds or not np.all(holds(values)):
             raise FileFormatError(f"{source}: {name!r} must hold {what}; fit again")
+
+
+def _not_infinite(values: NDArray[Any]) -> Any:
+    return ~np.isinf(values)
 
 
 def _is_text(value: object) -> bool:

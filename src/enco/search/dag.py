@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from enco.score.objective import CLEAR_HARM, Objective
 from enco.score.strength import Strength
+from enco.score.support import Support
 from enco.score.suspects import Suspect
 from enco.search.moves import edges, exchanges
 from enco.search.orders import BestParents, places, roots
@@ -56,6 +57,8 @@ class Path:
         Of each variable, likewise; see `enco.score.dispersion`.
     gains : float64 [regimes, N]
         Nats for each variable to be hit by each regime besides its targets, likewise; see `enco.score.suspects`.
+    support : Support, optional
+        How sure its edges are, of the last search.
     """
 
     graph: Mask
@@ -66,6 +69,7 @@ class Path:
     strengths: list[Strength] = field(default_factory=list)
     dispersion: Sequence[float] = ()
     gains: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
+    support: Support | None = None
 
     def seen_from(self, start: Mask, total: float) -> "Path":
         """Return the path of a search that began elsewhere as one move from a graph of a known total."""

@@ -36,8 +36,10 @@ from enco.score.own import OwnLosses, OwnMechanism
 from enco.score.regression import RegressionPredictor, Regressions
 from enco.score.rows import Sample
 from enco.score.strength import Strength, keeping, strengths
+from enco.score.support import Support, gains_of_edges
 from enco.score.suspects import hit_gains, suspects
 from enco.search.dag import Path, search
+from enco.search.nearby import nearby
 from enco.search.orders import BestParents
 from enco.search.state import Rules
 from enco.settings import Settings
@@ -158,6 +160,8 @@ def improve(problem: Problem, start: Mask, on_progress: Progress = lambda fracti
             if (paths[-1].graph == graph).all() and not believed:
                 break
             graph, widely = paths[-1].graph, bool((workers.telling < told).any())
+        if paths:
+            paths[-1] = workers.supported(paths[-1])
         on_progress(1.0)
     return paths
 
@@ -280,6 +284,8 @@ class _Workers(AbstractContextManager["_Workers"]):
         everyone, families = range(len(graph)), families_of(graph)
         asked = [j for j in everyone if first or not self._by_regression(*families[j])]
         networks = self._train(graph, asked, partial(_part, on_progress, 0, 2))
+        if first:
+            self._everyone = networks
         begun = self._search_widely([self._by_networks(j, networks) for j in everyone], graph) if first else []
         starts = [path.graph for path in begun] or [graph]
         families = families_of(starts[0])
@@ -289,7 +295,15 @@ class _Workers(AbstractContextManager["_Workers"]):
         objective, rules = self._objective(predictors, errors), self._rules(graph, fast_only=True)
         found = [search(objective, start, rules, run=self.run) for start in starts]
         best = min(range(len(found)), key=lambda k: found[k].after)
+        self._last = objective
         return [*begun[best : best + 1], self._examined(objective, found[best])]
+
+    def supported(self, path: Path) -> Path:
+        """Say how sure the graph of the last round is, edge by edge."""
+        probability, cost = nearby(self._last, path.graph, self._rules(path.graph))
+        # Networks that know many sets of parents answer at once, and precisely enough for this.
+        gain, error = gains_of_edges(lambda j: self._by_networks(j, self._everyone), path.graph, self._everyone.sample)
+        return replace(path, support=Support(probability, cost, gain, error))
 
     def _examined(self, objective: Objective, path: Path) -> Path:
         """Compare the rows of every regime with what the graph allows in them."""

@@ -1,0 +1,188 @@
+"""How sure a result is of every edge: numbers that are right as often as they say, on simulated data.
+
+The search says which graph is best, and by how much each pair prefers to be as it is (`enco.score.support`). How often
+such a preference is right was counted in fits of simulated data, and is written down in `calibration.toml` as the
+coefficients of two logistic curves, one for whether two variables are joined and one for the direction:
+
+    logit P(joined)  = a + b ln(1 + |l|) sign(l) + c min(z, 6)      l: log-odds among graphs nearby, z: gain / error
+    logit P(i -> j)  = b' ln(1 + |l'|) sign(l')                      given that the two are joined
+
+All slopes are positive, so that more evidence never means less confidence. Other coefficients hold where no
+intervention tells the two variables apart. A direction is not surer than the labels that tell it: with the probability
+that none of their interventions had an effect, both directions are alike. An edge of the graph has at least one half,
+and every other pair less.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+__all__ = ["Confidence", "Curves", "confidence_of", "curves", "joined_features", "tempered"]
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+EVEN = 0.5
+EDGE = 1e-3  # by which an edge is surer than one half, and what is no edge less sure
+MOST_Z = 6.0  # standard errors: more say no more
+SMALLEST = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Confidence:
+    """How sure a result is, [N, N] each, row = cause.
+
+    Attributes
+    ----------
+    existence : float64
+        Probability that the two variables are joined by an edge, in either direction; symmetric.
+    orientation : float64
+        Probability that the edge goes from the row to the column if they are; 1 minus that of the reverse.
+    gain, gain_error : float64
+        What the rows lose without the edge, in nats, and the standard error with regimes as clusters; NaN where there
+        is no edge.
+    slope : float64
+        Of the effect by the cause, see `enco.result.slopes`; NaN where there is none.
+    """
+
+    existence: Floats
+    orientation: Floats
+    gain: Floats
+    gain_error: Floats
+    slope: Floats
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Coefficients of the two curves.
+
+    Attributes
+    ----------
+    edges, others : (float, float, float)
+        a, b and c for edges of the graph, and for other pairs (whose c is 0).
+    told, untold : float
+        b' where an intervention tells the two variables apart, and where none does.
+    """
+
+    edges: tuple[float, float, float]
+    others: tuple[float, float, float]
+    told: float
+    untold: float
+
+    @classmethod
+    def of(cls, content: Mapping[str, Mapping[str, float]]) -> "Curves":
+        """Read a table like `calibration.toml`."""
+        joined, direction = content["joined"], content["direction"]
+        rows = [tuple(float(number) for number in joined[name]) for name in ("edges", "others")]  # type: ignore[attr-defined]
+        return cls(rows[0], rows[1], float(direction["told"]), float(direction["untold"]))  # type: ignore[arg-type]
+
+
+@cache
+def curves() -> Curves:
+    """Return the curves that come with the package.
+
+    Examples
+    --------
+    >>> curves().edges[1] > 0
+    True
+    """
+    return Curves.of(tomllib.loads(files("enco.result").joinpath("calibration.toml").read_text(encoding="utf-8")))
+
+
+def tempered(log_odds: Floats) -> Floats:
+    """ln(1 + |l|) sign(l): log-odds of a model that is not quite right say less, the larger they are.
+
+    Examples
+    --------
+    >>> tempered(np.array([-1.0, 0.0, 1.0, 100.0])).round(1)
+    array([-0.7,  0. ,  0.7,  4.6])
+    """
+    return np.asarray(np.sign(log_odds) * np.log1p(np.abs(log_odds)))
+
+
+def joined_features(probability: Floats, gain: Floats, error: Floats) -> tuple[Floats, Floats]:
+    """Return l, tempered, and min(z, 6) of each pair, [N, N]; both are symmetric.
+
+    Parameters
+    ----------
+    probability : float64 [N, N]
+        Of every edge among graphs nearby.
+    gain, error : float64 [N, N]
+        NaN where there is no edge.
+    """
+    joined = np.clip(probability + probability.T, SMALLEST, 1 - SMALLEST)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.nan_to_num(gain / np.where(error > 0, error, np.nan))
+    z = np.clip(z, -MOST_Z, MOST_Z)
+    return tempered(np.log(joined) - np.log1p(-joined)), z + z.T
+
+
+def confidence_of(
+    probability: Floats,
+    gain: Floats,
+    error: Floats,
+    graph: Mask,
+    doubt: Floats,
+    curves: Curves,
+    confounded: Floats | float = 0.0,
+) -> tuple[Floats, Floats]:
+    """Return the probability that pairs are joined, and that of each direction if they are, [N, N] each.
+
+    Parameters
+    ----------
+    probability, gain, error : float64 [N, N]
+        See `enco.score.support.Support`.
+    graph : bool [N, N]
+        Acyclic.
+    doubt : float64 [N, N]
+        Probability that no intervention that tells the two variables apart had an effect; 1 if there is none.
+    curves : Curves
+    confounded : float64 [N, N]
+        Probability that a latent confounder joins the two instead.
+
+    Examples
+    --------
+    >>> probability = np.array([[0.0, 0.99], [1e-9, 0.0]])
+    >>> graph = np.array([[False, True], [False, False]])
+    >>> gain = np.where(graph, 50.0, np.nan)
+    >>> some = Curves((0.0, 1.0, 0.5), (0.0, 1.0, 0.0), 1.0, 0.5)
+    >>> told, untold = (
+    ...     confidence_of(probability, gain, gain / 5, graph, np.full((2, 2), doubt), some)[1][0, 1] for doubt in (0, 1)
+    ... )
+    >>> bool(told > 0.9 > untold > 0.5)
+    True
+    """
+    joined = graph | graph.T
+    log_odds, z = joined_features(probability, gain, error)
+    a, b, c = (np.where(joined, edge, other) for edge, other in zip(curves.edges, curves.others, strict=True))
+    considered = probability + probability.T > 0
+    existence = np.where(considered | joined, expit(a + b * log_odds + c * z), 0.0) * (1 - confounded)
+
+    ahead = np.log(np.maximum(probability, SMALLEST)) - np.log(np.maximum(probability.T, SMALLEST))
+    untold = doubt >= 1
+    toward = expit(np.where(untold, curves.untold, curves.told) * tempered(ahead))
+    orientation = np.where(untold, toward, (1 - doubt) * toward + doubt * EVEN)
+    # The graph has the last word on which side of one half a pair is.
+    orientation = np.where(graph, np.maximum(orientation, EVEN + EDGE), orientation)
+    orientation = np.where(graph.T, 1 - orientation.T, orientation)
+    existence = np.where(joined, np.maximum(existence, _least(graph, orientation)), existence)
+    existence = np.where(joined, existence, np.minimum(existence, _most(orientation)))
+    np.fill_diagonal(existence, 0.0)
+    return existence, orientation
+
+
+def _least(graph: Mask, orientation: Floats) -> Floats:
+    """Least existence of an edge that has a probability of one half, [N, N]."""
+    forward = np.where(graph, orientation, np.where(graph.T, orientation.T, 1.0))
+    return np.minimum(1.0, EVEN / forward)
+
+
+def _most(orientation: Floats) -> Floats:
+    """Largest existence of a pair both of whose directions have less than one half, [N, N]."""
+    return np.asarray((EVEN - EDGE) / np.maximum(orientation, orientation.T))

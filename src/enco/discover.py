@@ -202,13 +202,16 @@ def _confidence(
     existence, orientation = confidence_of(
         support.probability, support.gain, support.error, graph, doubt, curves(), confounded
     )
-    return Confidence(
-        existence[to_columns],
-        orientation[to_columns],
-        support.gain[to_columns],
-        support.error[to_columns],
-        slopes(variables, graph[to_columns]),
-    )
+    matrices = {
+        "existence": existence,
+        "orientation": orientation,
+        "gain": support.gain,
+        "gain_error": support.error,
+        "nearby": support.probability,
+        "doubt": doubt,
+    }
+    slope = slopes(variables, graph[to_columns])
+    return Confidence(slope=slope, **{name: matrix[to_columns] for name, matrix in matrices.items()})
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,10 @@ class Confidence:
         is no edge.
     slope : float64
         Of the effect by the cause, see `enco.result.slopes`; NaN where there is none.
+    nearby : float64
+        Share of i -> j among graphs nearby, which the curves turn into these probabilities.
+    doubt : float64
+        Probability that no intervention that tells the two apart had an effect; 1 where there is none.
     """
 
     existence: Floats
@@ -56,6 +60,8 @@ class Confidence:
     gain: Floats
     gain_error: Floats
     slope: Floats
+    nearby: Floats
+    doubt: Floats
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,311 @@
+"""How often probabilities of edges are right, and the curves that make them so (`enco.result.confidence`).
+
+Fits of simulated data of many kinds, whose graphs are known: sizes, densities, kinds of variables, numbers of rows,
+all or some targets, and interventions that work, fail, take hold in part of the rows, keep parents or hit more. Each
+kind is a *setting*. Curves are fitted on some seeds, and judged on others.
+"""
+
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import expit
+from sklearn.metrics import average_precision_score
+
+from enco import simulate
+from enco.bench.markup import markdown
+from enco.data import InterventionalData
+from enco.discover import discover
+from enco.result import Result
+from enco.result.confidence import Curves, joined_features, tempered
+from enco.settings import Settings
+from enco.simulate.experiments import experiment
+
+__all__ = [
+    "SETTINGS",
+    "Setting",
+    "calibration_table",
+    "curves_as_toml",
+    "fit_curves",
+    "observed_pairs",
+    "pairs_of",
+    "reliability",
+]
+
+Mask = NDArray[np.bool_]
+
+LEAST = 0.05  # pairs with less do not count: they are many, and nearly all of them right
+SURE = 0.9
+
+Options = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A kind of data.
+
+    Attributes
+    ----------
+    kind : str
+        "categorical", "continuous", "mixed", or the name of a known network.
+    variables : int
+        About so many: between 0.8 and 1.25 times as many.
+    density : float
+        Edges for each variable.
+    rows, interventional_rows : int
+        Between 0.7 and 1.4 times as many, these of each regime.
+    targets : float
+        Number of variables that are intervened on, or a share of them.
+    mechanism : str, optional
+        Of continuous variables.
+    experiment : dict
+        Options of `enco.simulate.experiments.experiment`.
+    """
+
+    kind: str = "categorical"
+    variables: int = 15
+    density: float = 1.3
+    rows: int = 3000
+    interventional_rows: int = 200
+    targets: float = 1.0
+    mechanism: str | None = None
+    experiment: Mapping[str, Any] = field(default_factory=dict)
+
+    def draw(self, rng: np.random.Generator) -> tuple[InterventionalData, Mask]:
+        """Draw data and the true graph."""
+        if self.kind in ("categorical", "continuous", "mixed"):
+            n = max(8, round(self.variables * rng.uniform(0.8, 1.25)))
+            options: dict[str, Any] = {} if self.mechanism is None else {"mechanism": self.mechanism}
+            make: Callable[..., simulate.SCM] = getattr(simulate, self.kind)
+            model = make("random", n, rng, edge_probability=min(1.0, 2 * self.density / (n - 1)), **options)
+        else:
+            model = simulate.from_bif(self.kind, shuffle=rng)
+            n = len(model.observed_names)
+        scale = rng.uniform(0.7, 1.4)
+        rows, interventional = round(self.rows * scale), round(self.interventional_rows * scale)
+        data = experiment(model, rows, interventional, rng, **self.experiment).data
+        count = round(self.targets * n) if self.targets <= 1 else round(self.targets)
+        if count < n:
+            chosen = np.sort(rng.choice(n, count, replace=False))
+            data = InterventionalData(data.variables, [data.observational, *(data.interventional[k] for k in chosen)])
+        return data, model.observed_adjacency.astype(bool)
+
+
+def _settings() -> dict[str, Setting]:
+    linear: Options = {"kind": "continuous", "mechanism": "linear", "variables": 10, "rows": 1500}
+    additive: Options = {"kind": "continuous", "mechanism": "additive", "variables": 11, "rows": 1500}
+    nonadditive: Options = {"kind": "continuous", "mechanism": "nonadditive", "variables": 12, "rows": 1500}
+    mixed: Options = {"kind": "mixed", "variables": 11, "rows": 1500}
+    few: Options = {"rows": 800, "interventional_rows": 60}
+    tiny: Options = {"rows": 250, "interventional_rows": 50}
+    return {
+        "categorical": Setting(),
+        "categorical, 30 variables": Setting(variables=30, rows=2000, interventional_rows=100),
+        "categorical, dense": Setting(variables=12, density=2.5),
+        "categorical, few rows": Setting(variables=14, **few),
+        "categorical, fewest rows": Setting(variables=12, **tiny),
+        "categorical, half of the targets": Setting(variables=18, targets=0.5, interventional_rows=100),
+        "categorical, 2 targets": Setting(variables=18, targets=2, interventional_rows=300),
+        "categorical, 30 % fail": Setting(experiment={"failed": 0.3}),
+        "categorical, all fail": Setting(variables=12, rows=2000, experiment={"failed": 1.0}),
+        "categorical, half of the rows": Setting(experiment={"hold": 0.5}),
+        "categorical, a fifth of the rows": Setting(experiment={"hold": 0.2}),
+        "categorical, soft": Setting(experiment={"effect": "soft"}),
+        "categorical, shifts": Setting(experiment={"effect": "shift"}),
+        "categorical, off target": Setting(experiment={"off_target": 0.3}),
+        "linear": Setting(**linear),
+        "linear, few rows, dense": Setting(**{**linear, **few, "density": 3.0, "variables": 14}),
+        "linear, 3 targets": Setting(**{**linear, "targets": 3}),
+        "linear, all fail": Setting(**{**linear, "experiment": {"failed": 1.0}}),
+        "linear, shifts": Setting(**{**linear, "experiment": {"effect": "shift"}}),
+        "additive": Setting(**additive),
+        "additive, dense": Setting(**{**additive, "density": 3.0}),
+        "additive, few rows": Setting(**{**additive, **few}),
+        "additive, 30 % fail": Setting(**{**additive, "experiment": {"failed": 0.3}}),
+        "additive, all fail": Setting(**{**additive, "experiment": {"failed": 1.0}}),
+        "additive, soft": Setting(**{**additive, "experiment": {"effect": "soft"}}),
+        "additive, off target": Setting(**{**additive, "experiment": {"off_target": 0.3}}),
+        "nonadditive": Setting(**nonadditive),
+        "nonadditive, fewest rows": Setting(**{**nonadditive, **tiny}),
+        "nonadditive, 3 targets": Setting(**{**nonadditive, "targets": 3}),
+        "mixed": Setting(**mixed),
+        "mixed, dense": Setting(**{**mixed, "density": 2.5}),
+        "mixed, few rows": Setting(**{**mixed, **few}),
+        "mixed, 3 targets": Setting(**{**mixed, "targets": 3}),
+        "mixed, shifts": Setting(**{**mixed, "experiment": {"effect": "shift"}}),
+        "asia": Setting(kind="asia", rows=1000, interventional_rows=100),
+        "sachs": Setting(kind="sachs", rows=1000, interventional_rows=100),
+        "child": Setting(kind="child", rows=1000, interventional_rows=100),
+        "child, 5 targets": Setting(kind="child", rows=1000, interventional_rows=100, targets=5),
+        "alarm": Setting(kind="alarm", rows=1500, interventional_rows=60),
+    }
+
+
+SETTINGS: dict[str, Setting] = _settings()
+
+
+def pairs_of(result: Result, truth: Mask) -> pd.DataFrame:
+    """List the pairs that a fit has considered, each in the direction that it prefers.
+
+    Parameters
+    ----------
+    result : Result
+        After a search.
+    truth : bool [N, N]
+
+    Returns
+    -------
+    DataFrame
+        ``edge`` (in the graph), ``log_odds`` and ``z`` (see `enco.result.confidence.joined_features`), ``ahead`` (of
+        the direction, tempered), ``doubt``, ``joined`` and ``right`` (in truth: in any direction, and in this one),
+        ``probability``, ``reverse`` (that of the other direction) and ``learned``.
+    """
+    found = result.confidence
+    assert found is not None, "the fit made no search"
+    graph, nearby = result.adjacency.astype(bool), found.nearby
+    log_odds, z = joined_features(nearby, found.gain, found.gain_error)
+    likelihood = np.log(np.maximum(nearby, 1e-12))
+    first, second = np.triu_indices(len(graph), 1)
+    turned = graph[second, first] | (~graph[first, second] & (nearby[second, first] > nearby[first, second]))
+    cause, effect = np.where(turned, second, first), np.where(turned, first, second)
+    table = pd.DataFrame(
+        {
+            "edge": graph[cause, effect],
+            "log_odds": log_odds[cause, effect],
+            "z": z[cause, effect],
+            "ahead": tempered(likelihood[cause, effect] - likelihood[effect, cause]),
+            "doubt": found.doubt[cause, effect],
+            "joined": (truth | truth.T)[cause, effect],
+            "right": truth[cause, effect],
+            "probability": result.edge_probability[cause, effect],
+            "reverse": result.edge_probability[effect, cause],
+            "learned": result.learned_probability[cause, effect],
+            "learned_reverse": result.learned_probability[effect, cause],
+        }
+    )
+    return table[(nearby + nearby.T)[cause, effect] > 0]
+
+
+def observed_pairs(
+    seeds: Iterable[int],
+    names: Sequence[str],
+    *,
+    n_jobs: int = 1,
+    on_fit: Callable[[int], None] = lambda done: None,
+) -> pd.DataFrame:
+    """Fit data of some settings, one for each seed, and list the pairs of all fits; see `pairs_of`."""
+    jobs = [(seed, name) for seed in seeds for name in names]
+    found = []
+    with ProcessPoolExecutor(n_jobs, mp_context=get_context("spawn")) as pool:
+        for done, pairs in enumerate(pool.map(_pairs_of_one, jobs)):
+            found.append(pairs)
+            on_fit(done + 1)
+    return pd.concat(found, ignore_index=True)
+
+
+def _pairs_of_one(job: tuple[int, str]) -> pd.DataFrame:
+    seed, name = job
+    data, truth = SETTINGS[name].draw(np.random.default_rng([seed, zlib.crc32(name.encode())]))
+    result = discover(data, settings=Settings(), seed=seed, n_jobs=1)
+    return pairs_of(result, truth).assign(setting=name, seed=seed)
+
+
+def fit_curves(pairs: pd.DataFrame) -> Curves:
+    """Fit the curves by maximum likelihood, every setting with the same weight and no slope below zero.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> x, z = rng.normal(2.0, 1.0, size=(2, 5000))
+    >>> joined = rng.random(5000) < expit(0.5 + x + 0.2 * z)
+    >>> right = joined & (rng.random(5000) < expit(2 * x))
+    >>> drawn = pd.DataFrame({"edge": True, "log_odds": x, "z": z, "ahead": x, "doubt": 0.0})
+    >>> drawn = drawn.assign(joined=joined, right=right, setting="one")
+    >>> found = fit_curves(pd.concat([drawn, drawn.assign(edge=False, z=0.0), drawn.assign(doubt=1.0)]))
+    >>> bool(np.allclose(found.edges, (0.5, 1.0, 0.2), atol=0.25)), bool(abs(found.told - 2.0) < 0.25)
+    (True, True)
+    """
+    weight = 1.0 / pairs.groupby("setting")["edge"].transform("size")
+    ones = np.ones(len(pairs))
+
+    def logistic(which: Any, columns: Sequence[Any], outcome: str, free: int) -> tuple[float, ...]:
+        x = np.column_stack([column[which] for column in columns])
+        y, w = pairs[outcome][which].to_numpy(float), weight[which].to_numpy()
+
+        def loss(b: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+            ahead = x @ b
+            value = float(np.sum(w * (np.logaddexp(0.0, ahead) - y * ahead)))
+            return value, x.T @ (w * (expit(ahead) - y))
+
+        bounds = [(None, None)] * free + [(0.0, None)] * (x.shape[1] - free)
+        return tuple(float(b) for b in minimize(loss, np.full(x.shape[1], 0.5), jac=True, bounds=bounds).x)
+
+    log_odds, z, ahead = (pairs[name].to_numpy(float) for name in ("log_odds", "z", "ahead"))
+    edge, joined, doubt = (pairs[name].to_numpy() for name in ("edge", "joined", "doubt"))
+    edges = logistic(edge, (ones, log_odds, z), "joined", 1)
+    others = logistic(~edge, (ones, log_odds), "joined", 1)
+    (told,) = logistic(edge & joined & (doubt < LEAST), (ahead,), "right", 0)
+    (untold,) = logistic(edge & joined & (doubt >= 1), (ahead,), "right", 0)
+    return Curves((edges[0], edges[1], edges[2]), (others[0], others[1], 0.0), told, untold)
+
+
+def reliability(probability: pd.Series, right: pd.Series, bins: int = 10) -> tuple[float, pd.DataFrame]:
+    """Return the expected calibration error of pairs with a probability above 0.05, and each bin.
+
+    Examples
+    --------
+    >>> error, table = reliability(pd.Series([0.01, 0.95, 0.95]), pd.Series([False, True, False]))
+    >>> round(error, 2), len(table)
+    (0.45, 1)
+    """
+    counted = probability > LEAST
+    place = (probability[counted] * bins).astype(int).clip(upper=bins - 1)
+    table = pd.DataFrame({"probability": probability[counted], "right": right[counted]}).groupby(place).mean()
+    table["pairs"] = place.value_counts()
+    apart = (table["probability"] - table["right"]).abs()
+    return float((apart * table["pairs"]).sum() / max(1, table["pairs"].sum())), table
+
+
+def calibration_table(pairs: pd.DataFrame) -> str:
+    """Judge probabilities in every setting, and beside them in brackets those of Algorithm 1: a table in Markdown."""
+    columns = ["setting", "probability", "learned", "right"]
+    turned = {"probability": pairs["reverse"], "learned": pairs["learned_reverse"]}
+    backward = pairs.assign(**turned, right=pairs["joined"] & ~pairs["right"])
+    both = pd.concat([pairs[columns], backward[columns]])
+    lines = []
+    for name, part in [("all", both), *both.groupby("setting", sort=False)]:
+        error, _ = reliability(part["probability"], part["right"])
+        before, _ = reliability(part["learned"], part["right"])
+        sure, was_sure = (part["right"][part[column] >= SURE] for column in ("probability", "learned"))
+        precision = [average_precision_score(part["right"], part[column]) for column in ("probability", "learned")]
+        lines.append(
+            [
+                str(name),
+                f"{error:.3f} ({before:.3f})",
+                f"{len(sure)} ({len(was_sure)})",
+                *(f"{share.mean():.3f}" if len(share) else "-" for share in (sure, was_sure)),
+                f"{precision[0]:.3f} ({precision[1]:.3f})",
+            ]
+        )
+    head = ["setting", "calibration error", "edges with 0.9", "of them right", "of those learned", "average precision"]
+    return markdown(head, lines)
+
+
+def curves_as_toml(found: Curves, fits: int) -> str:
+    """Write curves as `calibration.toml` holds them."""
+
+    def listed(numbers: Iterable[float]) -> str:
+        return "[" + ", ".join(f"{number:.3f}" for number in numbers) + "]"
+
+    return (
+        f"# Made by: enco bench calibrate ({fits} fits). The coefficients of enco.result.confidence.\n\n"
+        f"[joined]\nedges = {listed(found.edges)}\nothers = {listed(found.others)}\n\n"
+        f"[direction]\ntold = {found.told:.3f}\nuntold = {found.untold:.3f}\n"
+    )

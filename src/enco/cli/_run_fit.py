@@ -44,6 +44,7 @@ class FitRequest:
     force: bool = False
     report: bool = False
     bootstrap: int = 0
+    fdr: float | None = None
     as_json: bool = False
 
     def load_data(self) -> InterventionalData:
@@ -122,6 +123,8 @@ def _fit_anew(request: FitRequest, problem: _Problem) -> None:
     if not request.as_json:
         _show_plan(discovery, problem.data, problem.n_jobs)
     result = _run(discovery, problem, out, resume=request.resume)
+    if request.fdr is not None:
+        result = result.at_fdr(request.fdr)
     with replacing(out) as new:
         result.save(new)
         write_networks(new / NETWORKS, discovery.model)

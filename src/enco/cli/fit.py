@@ -83,6 +83,14 @@ def fit(
             min=0, max=100_000, metavar="B", help="Then refit B times on part of the rows: how stable is every edge?"
         ),
     ] = 0,
+    fdr: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Keep only as many edges, the surest first, as leave this expected share of false ones.",
+            show_default="all edges",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object at the end instead of text.")] = False,
 ) -> None:
     """Learn the causal graph behind a data file.
@@ -119,8 +127,10 @@ def fit(
       enco fit data.npz --set sparsity=0.01 --set max_epochs=50 --seed 3 --out result
       enco fit data.npz --out result --resume
       enco fit data.npz --out result --bootstrap 20
+      enco fit data.npz --out result --fdr 0.1
       enco fit thousand.npz --candidates screen --out result
     """  # noqa: D301 - a real backspace keeps the lines of the paragraph apart
+    from enco.errors import SettingsError
     from enco.settings import Settings
 
     chosen = {"latent": latent, "off_target": off_target, "regime_shift": regime_shift}
@@ -132,6 +142,8 @@ def fit(
     ]
     changes = Settings.values_of(read_pairs([f"preset={preset}", *(set_ or []), *given]))
     Settings.of_preset(**changes)  # refuses what is wrong before it looks at data
+    if fdr is not None and not 0 < fdr < 1:
+        raise SettingsError(f"--fdr must lie between 0 and 1, got {fdr}")
     request = FitRequest(
         data=data,
         out=out,
@@ -149,6 +161,7 @@ def fit(
         force=force,
         report=report,
         bootstrap=bootstrap,
+        fdr=fdr,
         as_json=as_json,
     )
     from enco.cli._fit_folder import check_place

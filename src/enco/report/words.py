@@ -193,7 +193,9 @@ def _about_the_method(result: Result) -> list[str]:
         unseen,
         "An edge is direct only among the variables measured here: what lies between two of them may be missing.",
         "An intervention is assumed to act on its targets alone; what it seems to have hit besides is said above.",
-        "A probability says how the fit weighed the evidence; it is not a frequency over repeated experiments.",
+        "Of edges with a probability of 0.9, about nine in ten are right on simulated data; real data may be unlike it."
+        if result.confidence is not None
+        else "A probability says how the fit weighed the evidence; it is not a frequency over repeated experiments.",
     ]
 
 

@@ -1,7 +1,7 @@
 """`Result`: the graph a fit has found, how sure it is of every edge, and what speaks for it."""
 
 import os
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +69,7 @@ class Result:
         score and its gap; ``gap``: the sum of the gaps, 0 if every order is proven to be the best; ``removed``: edges;
         ``refined``: what the search then did, each move with the edges ``added`` and ``removed`` and its gain in nats;
         ``totals``: of the objective, before and after each search; those of two searches cannot be compared, because
-        other predictors answer.
+        other predictors answer; ``left_out``: edges that `at_fdr` has taken out of the graph.
     evidence : Evidence
         Regimes and rows that inform every pair.
     history : DataFrame
@@ -357,6 +357,32 @@ class Result:
         from enco.report import write_report
 
         write_report(path, self, **options)
+
+    def at_fdr(self, share: float) -> "Result":
+        """Return the same with only as many edges, the surest first, as leave an expected share of false ones.
+
+        Of edges with the probabilities p_1, ..., p_m, the expected share of false ones is the mean of 1 - p.
+        ``order_report["left_out"]`` lists the others.
+
+        Examples
+        --------
+        >>> from enco.result.example import small_result
+        >>> result = small_result()
+        >>> result.to_frame()["probability"].round(3).tolist(), result.at_fdr(0.1).n_edges, result.at_fdr(0.01).n_edges
+        ([0.975, 0.779], 1, 0)
+        """
+        given: Any = share
+        if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < share < 1:
+            raise SettingsError(f"the share of false edges must lie between 0 and 1, got {share!r}")
+        surest = self.to_frame()[["cause", "effect", "probability"]]
+        expected = (1 - surest["probability"]).expanding().mean()
+        left_out = surest[(expected > share).to_numpy()]
+        place = {name: position for position, name in enumerate(self.variables)}
+        adjacency = self.adjacency.copy()
+        for cause, effect in zip(left_out["cause"], left_out["effect"], strict=True):
+            adjacency[place[cause], place[effect]] = 0
+        report = self.order_report | {"left_out": left_out[["cause", "effect"]].to_numpy().tolist()}
+        return replace(self, adjacency=adjacency, order_report=report)
 
     def edges_after(self, epoch: int) -> NDArray[np.bool_]:
         """Return what gamma and theta said after an epoch, counted from 1, before order step and search, [N, N].

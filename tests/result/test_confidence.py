@@ -1,0 +1,180 @@
+"""Probabilities of edges: they agree with the graph, grow with the evidence, and survive saving."""
+
+import numpy as np
+import pytest
+
+from enco import ENCO, simulate
+from enco.bench.calibration import SETTINGS, calibration_table, curves_as_toml, pairs_of, reliability
+from enco.cli import main
+from enco.errors import FileFormatError, SettingsError
+from enco.result import Result
+from enco.result.confidence import Curves, confidence_of, curves
+from enco.result.slopes import slopes
+from enco.simulate.experiments import experiment
+
+QUICK = {"max_epochs": 4, "refine_steps": 300}
+
+
+def random_case(seed, n=7):
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(n)
+    graph = np.triu(rng.random((n, n)) < 0.4, 1)[np.ix_(order, order)]
+    probability = rng.random((n, n)) ** rng.choice([0.2, 1, 5])
+    probability /= np.maximum(1.0, probability + probability.T)
+    np.fill_diagonal(probability, 0.0)
+    gain = np.where(graph, rng.normal(10, 20, (n, n)), np.nan)
+    doubt = np.clip(rng.random((n, n)) * 2, 0, 1)
+    return probability, gain, np.where(graph, rng.random((n, n)) * 10, np.nan), graph, np.minimum(doubt, doubt.T)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_they_agree_with_the_graph_whatever_the_search_says(seed):
+    existence, orientation = confidence_of(*random_case(seed), curves())
+    graph = random_case(seed)[3]
+    edge = existence * orientation
+    assert (edge[graph] >= 0.5 - 1e-12).all()
+    assert (edge[~graph] < 0.5).all()
+    assert (existence == existence.T).all()
+    assert ((existence >= 0) & (existence <= 1)).all()
+    off = ~np.eye(len(graph), dtype=bool)
+    np.testing.assert_allclose((orientation + orientation.T)[off], 1.0)
+    assert (edge + edge.T <= 1 + 1e-12).all()
+
+
+def test_more_evidence_is_more_confidence():
+    some = curves()
+    assert min(some.edges[1:]) > 0
+    assert min(some.others[1], some.told, some.untold) > 0
+    graph = np.array([[False, True], [False, False]])
+
+    def told(probability, gain, doubt):
+        shares = np.array([[0.0, probability], [0.01, 0.0]])
+        gains, ones = np.where(graph, gain, np.nan), np.where(graph, 1.0, np.nan)
+        existence, orientation = confidence_of(shares, gains, ones, graph, np.full((2, 2), doubt), some)
+        return existence[0, 1], orientation[0, 1]
+
+    assert np.all(np.diff([told(p, 3.0, 0.0) for p in (0.6, 0.8, 0.9, 0.98)], axis=0) > 0)
+    assert np.all(np.diff([told(0.9, z, 0.0)[0] for z in (0.0, 1.0, 3.0, 5.0)]) > 0)
+    assert np.all(np.diff([told(0.9, 3.0, doubt)[1] for doubt in (0.0, 0.3, 0.9)]) < 0)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    rng = np.random.default_rng(3)
+    model = simulate.mixed("random", 6, rng, edge_probability=0.4)
+    data = experiment(model, 1000, 150, rng).data
+    return ENCO(settings=QUICK, random_state=0, n_jobs=2).fit(data).result_, model.observed_adjacency, data
+
+
+def test_they_survive_saving_and_loading(fitted, tmp_path):
+    result = fitted[0]
+    result.save(tmp_path / "out")
+    again = Result.load(tmp_path / "out")
+    for name in ("existence", "orientation", "gain", "gain_error", "slope", "nearby", "doubt"):
+        assert np.array_equal(getattr(again.confidence, name), getattr(result.confidence, name), equal_nan=True), name
+    assert again.to_frame().equals(result.to_frame())
+
+
+def test_a_part_of_them_is_refused(fitted, tmp_path):
+    result = fitted[0]
+    result.save(tmp_path / "out")
+    parameters = next((tmp_path / "out").rglob("parameters.npz"))
+    with np.load(parameters) as arrays:
+        kept = {name: values for name, values in arrays.items() if name != "doubt"}
+    np.savez(parameters, **kept)
+    with pytest.raises(FileFormatError, match="'doubt' is missing beside the other numbers of the search"):
+        Result.load(tmp_path / "out")
+
+
+def test_a_table_of_edges_says_where_they_come_from(fitted):
+    frame = fitted[0].to_frame()
+    assert set(frame["source"]) <= {"learned", "added", "reversed"}
+    assert frame["probability"].is_monotonic_decreasing
+    assert (frame["probability"] >= 0.5).all()
+    assert (frame["gain_error"] > 0).all()
+
+
+def test_without_a_search_algorithm_1_says_how_sure_it_is():
+    data = fitted_data()
+    result = ENCO(settings={**QUICK, "refine_rounds": 0}, random_state=0, n_jobs=1).fit(data).result_
+    assert result.confidence is None
+    assert (result.edge_probability == result.learned_probability).all()
+    assert result.to_frame()[["gain", "gain_error", "slope"]].isna().all(axis=None)
+
+
+def fitted_data():
+    rng = np.random.default_rng(0)
+    return simulate.categorical("chain", 4, rng, categories=3).dataset(300, 50, rng=rng)
+
+
+def test_slopes_are_those_of_least_squares_and_binary_ones_differences():
+    rng = np.random.default_rng(0)
+    model = simulate.continuous("random", 5, rng, mechanism="linear", edge_probability=0.6)
+    data = model.dataset(4000, 300, rng=rng)
+    graph = model.observed_adjacency.astype(bool)
+    found = slopes(data, graph)
+    assert (np.isfinite(found) == graph).all()
+    observed = data.observational.reals.astype(float)
+    scale = observed.std(axis=0)
+    for effect in np.flatnonzero(graph.any(axis=0)):
+        parents = np.flatnonzero(graph[:, effect])
+        rows = np.concatenate([regime.reals for regime in data.regimes if regime.free(int(effect))]).astype(float)
+        design = np.column_stack([np.ones(len(rows)), rows[:, parents]])
+        wanted = np.linalg.lstsq(design, rows[:, effect], rcond=None)[0][1:] * scale[parents] / scale[effect]
+        np.testing.assert_allclose(found[parents, effect], wanted, rtol=0.1, atol=0.03)
+
+
+def test_the_expected_share_of_false_edges_is_kept(fitted):
+    result = fitted[0]
+    for share in (0.001, 0.05, 0.5):
+        kept = result.at_fdr(share)
+        frame = kept.to_frame()
+        assert kept.n_edges + len(kept.order_report["left_out"]) == result.n_edges
+        assert not len(frame) or (1 - frame["probability"]).mean() <= share
+        if left := kept.order_report["left_out"]:
+            assert result.edge_probability[kept.adjacency == 1].min(initial=1.0) >= max(
+                result.edge_probability[result.variables.index(cause), result.variables.index(effect)]
+                for cause, effect in left
+            )
+    assert result.at_fdr(0.5).n_edges == result.n_edges
+    for wrong in (0, 1, -0.1, float("nan"), True, "0.1"):
+        with pytest.raises(SettingsError, match="must lie between 0 and 1"):
+            result.at_fdr(wrong)
+
+
+def test_the_command_line_leaves_out_what_is_not_sure(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    fitted_data().to_npz("data.npz")
+    quick = ["--set", "max_epochs=3", "--set", "refine_steps=200"]
+    assert main(["fit", "data.npz", "--out", "out", "--fdr", "0.0001", *quick]) == 0
+    assert "left out, the least sure ones" in capsys.readouterr().out
+    assert Result.load("out").n_edges == 0
+    assert main(["fit", "data.npz", "--out", "other", "--fdr", "1.5", *quick]) == 2
+    assert "--fdr must lie between 0 and 1, got 1.5" in capsys.readouterr().err
+
+
+def test_calibration_counts_every_pair_once(fitted):
+    result, truth, _ = fitted
+    pairs = pairs_of(result, truth.astype(bool))
+    assert pairs["edge"].sum() == result.n_edges
+    assert len(pairs) <= 15
+    assert pairs["joined"].sum() <= truth.sum()
+    table = calibration_table(pairs.assign(setting="mixed"))
+    assert "mixed" in table
+    error, bins = reliability(pairs["probability"], pairs["right"])
+    assert 0 <= error <= 1
+    assert bins["pairs"].sum() == (pairs["probability"] > 0.05).sum()
+
+
+def test_curves_that_are_written_are_read():
+    import tomllib
+
+    some = Curves((1.0, 0.5, 0.25), (-1.0, 2.0, 0.0), 1.5, 0.75)
+    assert Curves.of(tomllib.loads(curves_as_toml(some, 10))) == some
+
+
+@pytest.mark.parametrize("name", list(SETTINGS))
+def test_every_setting_can_be_drawn(name):
+    data, truth = SETTINGS[name].draw(np.random.default_rng(0))
+    assert truth.shape == (data.n_variables,) * 2
+    assert data.interventional

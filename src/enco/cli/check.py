@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from enco.cli._options import Context, Control, Separator, TargetColumn, UnknownTargets, load_data
+from enco.cli._options import (
+    Context,
+    Control,
+    Separator,
+    SettingPairs,
+    TargetColumn,
+    Threads,
+    UnknownTargets,
+    load_data,
+)
 from enco.io.formats import suffixes_in_words
 
 if TYPE_CHECKING:
@@ -61,6 +70,15 @@ def check(
         typer.Option(min=1, help="Parent sets examined in all; for a model.", show_default="100000"),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Decides which ones, if there are more.")] = 0,
+    null: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="For data: fit it, and N times with permuted labels. How many edges do labels give by chance?",
+        ),
+    ] = None,
+    set_: SettingPairs = None,
+    threads: Threads = None,
     target_column: TargetColumn = "perturbation",
     control: Control = None,
     separator: Separator = "+",
@@ -72,9 +90,9 @@ def check(
 
     For a known model: the conditions under which the method is guaranteed to find the graph, computed exactly, the
     largest lambda they allow, and what a number of rows can be expected to show. For data without a model: which
-    variables lack interventions, interventions that moved nothing, regimes that are too small. For a result: variables
-    that shift in a regime although the graph says that they cannot, because of feedback, batches, hits off target or
-    wrong edges.
+    variables lack interventions, interventions that moved nothing, regimes that are too small; with --null, how many
+    edges a fit finds where the labels mean nothing. For a result: variables that shift in a regime although the graph
+    says that they cannot, because of feedback, batches, hits off target or wrong edges.
 
     \b
     For example:
@@ -82,6 +100,7 @@ def check(
       enco check asia --lambda 0.002 --rows 500
       enco check model.bif --data rows.csv --json
       enco check screen.csv --target-column guide --control non-targeting
+      enco check screen.csv --null 5
       enco check --result result
       enco check --result result screen.csv --targets map.toml
     """  # noqa: D301 - a real backspace keeps the lines of the paragraph apart
@@ -103,6 +122,8 @@ def check(
             context=context,
         )
 
+    if null is not None and (result is not None or file is None or _model(file) is not None):
+        raise SettingsError("--null permutes the labels of data: name a data file, and neither a model nor --result")
     of_model = {"--lambda": sparsity, "--rows": rows, "--budget": budget, "--data": data}
     if result is not None:
         _refuse(of_model, f"the result {result}")
@@ -128,8 +149,51 @@ def check(
     _refuse(of_model, f"the data file {file}")
     from enco.theory import check_data
 
+    if null is not None:
+        _check_labels(load(Path(file), targets), null, set_, seed, threads, as_json=as_json)
+        return
     found = check_data(load(Path(file), targets))
     typer.echo(json.dumps(found.to_dict(), indent=2) if as_json else str(found))
+
+
+def _check_labels(
+    data: InterventionalData,
+    n_permutations: int,
+    pairs: list[str] | None,
+    seed: int,
+    threads: int | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Fit with real and permuted labels, and count edges."""
+    from enco.cli._bench_progress import watch_share
+    from enco.cli.fit import read_pairs
+    from enco.null_control import null_control
+    from enco.settings import Settings
+
+    with watch_share("fits") as on_progress:
+        control = null_control(
+            data,
+            n_permutations,
+            settings=Settings.parse(**read_pairs(pairs or [])),
+            seed=seed,
+            n_jobs=threads,
+            on_fit=lambda done: on_progress(done / (1 + n_permutations)),
+        )
+    table = control.table()
+    if as_json:
+        records = table.astype(object).where(table.notna(), None).to_dict("records")
+        typer.echo(json.dumps({"permutations": n_permutations, "thresholds": records}, indent=2))
+        return
+    typer.echo(f"edges with the real labels, and on average with {n_permutations} permutations of them:")
+    typer.echo("  probability   edges   by chance   beyond chance   false discovery rate")
+    for least, edges, by_chance, beyond, fdr in table.itertuples(index=False):
+        rate = "-" if fdr != fdr else f"{fdr:.2f}"
+        typer.echo(f"  {f'{least} and more':<13} {edges:>5}   {by_chance:>9.1f}   {beyond:>13.1f}   {rate:>20}")
+    typer.echo(
+        "dependence does not need labels, directions do: an edge that is as sure with permuted labels does not rest on "
+        "what was done"
+    )
 
 
 def _refuse(of_model: dict[str, Any], what: str) -> None:

@@ -59,8 +59,8 @@ def accounts(discovery: Discovery, paths: Sequence[Path], regimes: Sequence[Regi
 def doubt_of_directions(discovery: Discovery, paths: Sequence[Path], regimes: Sequence[Regime]) -> NDArray[np.float64]:
     """Return the probability that no intervention that tells two variables apart had an effect, [N, N] by name.
 
-    1 where there is no such intervention. One that was believed only once there was a graph is doubted by what that
-    look has found, against the share of all that seem to have had none.
+    1 where there is no such intervention that is believed: nothing then rests on a label. One that was believed only
+    once there was a graph is doubted by what that look has found, against the share of all that seem to have had none.
 
     Parameters
     ----------
@@ -79,7 +79,8 @@ def doubt_of_directions(discovery: Discovery, paths: Sequence[Path], regimes: Se
     log_doubt = np.zeros((n, n))
     for k, regime in enumerate(regimes):
         for target in regime.targets:
-            log_doubt[target, regime.free(np.arange(n))] += np.log(max(LEAST_DOUBT, known.get((k, target), 0.0)))
+            if (doubt := known.get((k, target), 0.0)) <= EVEN:
+                log_doubt[target, regime.free(np.arange(n))] += np.log(max(LEAST_DOUBT, doubt))
     both: NDArray[np.float64] = np.exp(log_doubt + log_doubt.T)
     return both
 

@@ -24,7 +24,7 @@ from enco.bench.markup import markdown
 from enco.data import InterventionalData
 from enco.discover import discover
 from enco.result import Result
-from enco.result.confidence import Curves, joined_features, tempered
+from enco.result.confidence import Curves, is_blind, joined_features, tempered
 from enco.settings import Settings
 from enco.simulate.experiments import experiment
 
@@ -164,8 +164,8 @@ def pairs_of(result: Result, truth: Mask) -> pd.DataFrame:
     -------
     DataFrame
         ``edge`` (in the graph), ``log_odds`` and ``z`` (see `enco.result.confidence.joined_features`), ``ahead`` (of
-        the direction, tempered), ``doubt``, ``joined`` and ``right`` (in truth: in any direction, and in this one),
-        ``probability``, ``reverse`` (that of the other direction) and ``learned``.
+        the direction, tempered), ``doubt``, ``blind`` (no intervention is believed), ``joined`` and ``right`` (in
+        truth: in any direction, and in this one), ``probability``, ``reverse`` (that of the other direction) and ``learned``.
     """
     found = result.confidence
     assert found is not None, "the fit made no search"
@@ -182,6 +182,7 @@ def pairs_of(result: Result, truth: Mask) -> pd.DataFrame:
             "z": z[cause, effect],
             "ahead": tempered(likelihood[cause, effect] - likelihood[effect, cause]),
             "doubt": found.doubt[cause, effect],
+            "blind": is_blind(found.doubt),
             "joined": (truth | truth.T)[cause, effect],
             "right": truth[cause, effect],
             "probability": result.edge_probability[cause, effect],
@@ -226,7 +227,7 @@ def fit_curves(pairs: pd.DataFrame) -> Curves:
     >>> x, z = rng.normal(2.0, 1.0, size=(2, 5000))
     >>> joined = rng.random(5000) < expit(0.5 + x + 0.2 * z)
     >>> right = joined & (rng.random(5000) < expit(2 * x))
-    >>> drawn = pd.DataFrame({"edge": True, "log_odds": x, "z": z, "ahead": x, "doubt": 0.0})
+    >>> drawn = pd.DataFrame({"edge": True, "log_odds": x, "z": z, "ahead": x, "doubt": 0.0, "blind": False})
     >>> drawn = drawn.assign(joined=joined, right=right, setting="one")
     >>> found = fit_curves(pd.concat([drawn, drawn.assign(edge=False, z=0.0), drawn.assign(doubt=1.0)]))
     >>> bool(np.allclose(found.edges, (0.5, 1.0, 0.2), atol=0.25)), bool(abs(found.told - 2.0) < 0.25)
@@ -248,12 +249,13 @@ def fit_curves(pairs: pd.DataFrame) -> Curves:
         return tuple(float(b) for b in minimize(loss, np.full(x.shape[1], 0.5), jac=True, bounds=bounds).x)
 
     log_odds, z, ahead = (pairs[name].to_numpy(float) for name in ("log_odds", "z", "ahead"))
-    edge, joined, doubt = (pairs[name].to_numpy() for name in ("edge", "joined", "doubt"))
+    edge, joined, doubt, blind = (pairs[name].to_numpy() for name in ("edge", "joined", "doubt", "blind"))
     edges = logistic(edge, (ones, log_odds, z), "joined", 1)
     others = logistic(~edge, (ones, log_odds), "joined", 1)
     (told,) = logistic(edge & joined & (doubt < LEAST), (ahead,), "right", 0)
-    (untold,) = logistic(edge & joined & (doubt >= 1), (ahead,), "right", 0)
-    return Curves((edges[0], edges[1], edges[2]), (others[0], others[1], 0.0), told, untold)
+    (untold,) = logistic(edge & joined & (doubt >= 1) & ~blind, (ahead,), "right", 0)
+    (blindly,) = logistic(edge & joined & blind, (ahead,), "right", 0)
+    return Curves((edges[0], edges[1], edges[2]), (others[0], others[1], 0.0), told, untold, blindly)
 
 
 def reliability(probability: pd.Series, right: pd.Series, bins: int = 10) -> tuple[float, pd.DataFrame]:
@@ -307,5 +309,5 @@ def curves_as_toml(found: Curves, fits: int) -> str:
     return (
         f"# Made by: enco bench calibrate ({fits} fits). The coefficients of enco.result.confidence.\n\n"
         f"[joined]\nedges = {listed(found.edges)}\nothers = {listed(found.others)}\n\n"
-        f"[direction]\ntold = {found.told:.3f}\nuntold = {found.untold:.3f}\n"
+        f"[direction]\ntold = {found.told:.3f}\nuntold = {found.untold:.3f}\nblind = {found.blind:.3f}\n"
     )

@@ -8,9 +8,10 @@ coefficients of two logistic curves, one for whether two variables are joined an
     logit P(i -> j)  = b' ln(1 + |l'|) sign(l')                      given that the two are joined
 
 All slopes are positive, so that more evidence never means less confidence. Other coefficients hold where no
-intervention tells the two variables apart. A direction is not surer than the labels that tell it: with the probability
-that none of their interventions had an effect, both directions are alike. An edge of the graph has at least one half,
-and every other pair less.
+intervention tells the two variables apart, and others again where none is believed at all: directions then rest on what
+the networks can say about the form of mechanisms, and none has a probability of 0.9. A direction is not surer than the
+labels that tell it: with the probability that none of their interventions had an effect, both directions are alike. An
+edge of the graph has at least one half, and every other pair less.
 """
 
 import tomllib
@@ -23,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-__all__ = ["Confidence", "Curves", "confidence_of", "curves", "joined_features", "tempered"]
+__all__ = ["Confidence", "Curves", "confidence_of", "curves", "is_blind", "joined_features", "tempered"]
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -72,21 +73,23 @@ class Curves:
     ----------
     edges, others : (float, float, float)
         a, b and c for edges of the graph, and for other pairs (whose c is 0).
-    told, untold : float
-        b' where an intervention tells the two variables apart, and where none does.
+    told, untold, blind : float
+        b' where an intervention tells the two variables apart, where only others do, and where there is none at all.
     """
 
     edges: tuple[float, float, float]
     others: tuple[float, float, float]
     told: float
     untold: float
+    blind: float
 
     @classmethod
     def of(cls, content: Mapping[str, Mapping[str, float]]) -> "Curves":
         """Read a table like `calibration.toml`."""
         joined, direction = content["joined"], content["direction"]
         rows = [tuple(float(number) for number in joined[name]) for name in ("edges", "others")]  # type: ignore[attr-defined]
-        return cls(rows[0], rows[1], float(direction["told"]), float(direction["untold"]))  # type: ignore[arg-type]
+        slopes = [float(direction[name]) for name in ("told", "untold", "blind")]
+        return cls(rows[0], rows[1], *slopes)  # type: ignore[arg-type]
 
 
 @cache
@@ -99,6 +102,17 @@ def curves() -> Curves:
     True
     """
     return Curves.of(tomllib.loads(files("enco.result").joinpath("calibration.toml").read_text(encoding="utf-8")))
+
+
+def is_blind(doubt: Floats) -> bool:
+    """Whether no intervention tells any two variables apart.
+
+    Examples
+    --------
+    >>> is_blind(np.ones((2, 2))), is_blind(np.array([[1.0, 0.2], [0.2, 1.0]]))
+    (True, False)
+    """
+    return bool((doubt >= 1).all())
 
 
 def tempered(log_odds: Floats) -> Floats:
@@ -157,7 +171,7 @@ def confidence_of(
     >>> probability = np.array([[0.0, 0.99], [1e-9, 0.0]])
     >>> graph = np.array([[False, True], [False, False]])
     >>> gain = np.where(graph, 50.0, np.nan)
-    >>> some = Curves((0.0, 1.0, 0.5), (0.0, 1.0, 0.0), 1.0, 0.5)
+    >>> some = Curves((0.0, 1.0, 0.5), (0.0, 1.0, 0.0), 1.0, 0.5, 0.25)
     >>> told, untold = (
     ...     confidence_of(probability, gain, gain / 5, graph, np.full((2, 2), doubt), some)[1][0, 1] for doubt in (0, 1)
     ... )
@@ -172,7 +186,7 @@ def confidence_of(
 
     ahead = np.log(np.maximum(probability, SMALLEST)) - np.log(np.maximum(probability.T, SMALLEST))
     untold = doubt >= 1
-    toward = expit(np.where(untold, curves.untold, curves.told) * tempered(ahead))
+    toward = expit(np.where(untold, curves.blind if is_blind(doubt) else curves.untold, curves.told) * tempered(ahead))
     orientation = np.where(untold, toward, (1 - doubt) * toward + doubt * EVEN)
     # The graph has the last word on which side of one half a pair is.
     orientation = np.where(graph, np.maximum(orientation, EVEN + EDGE), orientation)

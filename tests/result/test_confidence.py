@@ -62,6 +62,15 @@ def test_more_evidence_is_more_confidence():
         assert numbers[-1] > numbers[0]
 
 
+def test_without_any_intervention_that_is_believed_no_direction_is_sure():
+    graph = np.array([[False, True], [False, False]])
+    shares, gains = np.array([[0.0, 1.0], [0.0, 0.0]]), np.where(graph, 1e4, np.nan)
+    ones = np.where(graph, 1.0, np.nan)
+    told, blind = (confidence_of(shares, gains, ones, graph, np.full((2, 2), doubt), curves()) for doubt in (0.0, 1.0))
+    assert (told[0] * told[1])[0, 1] > 0.95
+    assert 0.5 < (blind[0] * blind[1])[0, 1] < 0.9
+
+
 @pytest.fixture(scope="module")
 def fitted():
     rng = np.random.default_rng(3)

@@ -165,7 +165,8 @@ def pairs_of(result: Result, truth: Mask) -> pd.DataFrame:
     DataFrame
         ``edge`` (in the graph), ``log_odds`` and ``z`` (see `enco.result.confidence.joined_features`), ``ahead`` (of
         the direction, tempered), ``doubt``, ``blind`` (no intervention is believed), ``joined`` and ``right`` (in
-        truth: in any direction, and in this one), ``probability``, ``reverse`` (that of the other direction) and ``learned``.
+        truth: in any direction, and in this one), ``probability``, ``reverse`` (that of the other direction) and
+        ``learned``.
     """
     found = result.confidence
     assert found is not None, "the fit made no search"

@@ -18,6 +18,8 @@ import h5py
 import numpy as np
 import pyarrow.parquet as pq
 
+from enco.result.fields import CONFIDENCE
+
 CONTROL = ("", "control")
 
 
@@ -251,8 +253,9 @@ def result_history(path: Path, result: Any) -> str | None:
 def result_arrays(path: Path, result: Any) -> str | None:
     with np.load(path) as file:
         arrays = dict(file)
-    evidence = ("regimes", "rows", "orientation_rows")
-    found = {key: getattr(result.evidence if key in evidence else result, key) for key in arrays if key != "format"}
+    holder = dict.fromkeys(("regimes", "rows", "orientation_rows"), result.evidence)
+    holder |= dict.fromkeys(CONFIDENCE, result.confidence)
+    found = {key: getattr(holder.get(key, result), key) for key in arrays if key != "format"}
     return first_difference(found, {key: arrays[key] for key in found})
 
 

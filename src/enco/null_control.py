@@ -9,7 +9,7 @@ columns, such as batches, labels are permuted among rows of the same context.
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import exp, lgamma
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from enco.data import InterventionalData, Regime
 from enco.errors import DataError, SettingsError
 from enco.executors.threads import run_threads
-from enco.refits import FitOptions, Refits
+from enco.refits import FitOptions, Refits, check_whole
 from enco.result import Result
 from enco.settings import Settings
 
@@ -99,9 +99,7 @@ def null_control(
     >>> null_control(data, 1, settings=Settings(max_epochs=1, refine_steps=100), n_jobs=1)
     NullControl(1 permutations)
     """
-    whole: Any = n_permutations
-    if isinstance(whole, bool) or not isinstance(whole, int | np.integer) or whole < 1:
-        raise SettingsError(f"the number of permutations must be a whole number from 1, got {n_permutations!r}")
+    check_whole("number of permutations", n_permutations, 1)
     if len([regime for regime in data.regimes if regime.n_rows]) < 2:
         raise DataError("all rows are of one regime: there are no labels to permute")
     there_are = _possible(data)

@@ -1,7 +1,8 @@
 """How the same data are fitted many times: what cross-validation and stability share."""
 
 from dataclasses import dataclass, field
-from typing import TypedDict
+from numbers import Integral
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,13 +10,14 @@ from numpy.typing import NDArray
 from enco.conditionals.torch import NetworkFactory
 from enco.data import InterventionalData
 from enco.discover import conclude
+from enco.errors import SettingsError
 from enco.executors.threads import count_threads
 from enco.fitting.loop import Discovery
 from enco.knowledge import Knowledge
 from enco.result import Result
 from enco.settings import Settings
 
-__all__ = ["FitOptions", "Refits"]
+__all__ = ["FitOptions", "Refits", "check_whole"]
 
 
 class FitOptions(TypedDict, total=False):
@@ -26,6 +28,20 @@ class FitOptions(TypedDict, total=False):
     network: NetworkFactory | None
     seed: int
     n_jobs: int | None
+
+
+def check_whole(what: str, value: Any, least: int) -> None:
+    """Refuse what is no whole number from `least`.
+
+    Examples
+    --------
+    >>> check_whole("seed", -1, 0)
+    Traceback (most recent call last):
+        ...
+    enco.errors.SettingsError: the seed must be a whole number from 0, got -1
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
+        raise SettingsError(f"the {what} must be a whole number from {least}, got {value!r}")
 
 
 @dataclass(frozen=True)

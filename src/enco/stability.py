@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from math import exp
-from numbers import Integral, Real
+from numbers import Real
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -35,7 +35,7 @@ from enco.graphs.order import acyclic
 from enco.io._atomic import atomic_file
 from enco.io._cells import table_as_csv
 from enco.io._paths import existing_file
-from enco.refits import FitOptions, Refits
+from enco.refits import FitOptions, Refits, check_whole
 from enco.result import Result
 from enco.result.fields import is_number, is_whole, names_in, shares_in
 from enco.result.folder import STABILITY, STABILITY_TABLE, result_in
@@ -375,9 +375,8 @@ def reliability(frequency: ArrayLike, truth: ArrayLike, *, n_bins: int = 10) -> 
 
 
 def _check(n_resamples: Any, share: Any, seed: Any) -> None:
-    for what, value, least in (("number of resamples", n_resamples, 1), ("seed", seed, 0)):
-        if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
-            raise SettingsError(f"the {what} must be a whole number from {least}, got {value!r}")
+    check_whole("number of resamples", n_resamples, 1)
+    check_whole("seed", seed, 0)
     if isinstance(share, bool) or not isinstance(share, Real) or not 0 < float(share) < 1:
         raise SettingsError(f"the share of rows in a resample must lie between 0 and 1, got {share!r}")
 

@@ -18,7 +18,7 @@ def mechanism(target, parent, levels):
     codes = np.column_stack([target, parent]).astype(np.uint8) if levels else np.zeros((len(target), 0), np.uint8)
     reals = np.zeros((len(target), 0), np.float32) if levels else np.column_stack([target, parent]).astype(np.float32)
     columns = list((codes if levels else reals).T)
-    return OwnMechanism(1, 0, np.arange(len(codes)), columns, np.array([levels, levels]), Regime((0,), codes, reals), 0)
+    return OwnMechanism(0, np.arange(len(codes)), columns, np.array([levels, levels]), Regime((0,), codes, reals), 0)
 
 
 def drawn(rng, log_p):

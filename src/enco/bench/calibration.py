@@ -24,7 +24,7 @@ from enco.bench.markup import markdown
 from enco.data import InterventionalData
 from enco.discover import discover
 from enco.result import Result
-from enco.result.confidence import Curves, is_blind, joined_features, tempered
+from enco.result.confidence import Curves, ahead, is_blind, joined_features
 from enco.settings import Settings
 from enco.simulate.experiments import experiment
 
@@ -172,7 +172,6 @@ def pairs_of(result: Result, truth: Mask) -> pd.DataFrame:
     assert found is not None, "the fit made no search"
     graph, nearby = result.adjacency.astype(bool), found.nearby
     log_odds, z = joined_features(nearby, found.gain, found.gain_error)
-    likelihood = np.log(np.maximum(nearby, 1e-12))
     first, second = np.triu_indices(len(graph), 1)
     turned = graph[second, first] | (~graph[first, second] & (nearby[second, first] > nearby[first, second]))
     cause, effect = np.where(turned, second, first), np.where(turned, first, second)
@@ -181,7 +180,7 @@ def pairs_of(result: Result, truth: Mask) -> pd.DataFrame:
             "edge": graph[cause, effect],
             "log_odds": log_odds[cause, effect],
             "z": z[cause, effect],
-            "ahead": tempered(likelihood[cause, effect] - likelihood[effect, cause]),
+            "ahead": ahead(nearby)[cause, effect],
             "doubt": found.doubt[cause, effect],
             "blind": is_blind(found.doubt),
             "joined": (truth | truth.T)[cause, effect],
@@ -242,20 +241,20 @@ def fit_curves(pairs: pd.DataFrame) -> Curves:
         y, w = pairs[outcome][which].to_numpy(float), weight[which].to_numpy()
 
         def loss(b: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-            ahead = x @ b
-            value = float(np.sum(w * (np.logaddexp(0.0, ahead) - y * ahead)))
-            return value, x.T @ (w * (expit(ahead) - y))
+            score = x @ b
+            value = float(np.sum(w * (np.logaddexp(0.0, score) - y * score)))
+            return value, x.T @ (w * (expit(score) - y))
 
         bounds = [(None, None)] * free + [(0.0, None)] * (x.shape[1] - free)
         return tuple(float(b) for b in minimize(loss, np.full(x.shape[1], 0.5), jac=True, bounds=bounds).x)
 
-    log_odds, z, ahead = (pairs[name].to_numpy(float) for name in ("log_odds", "z", "ahead"))
+    log_odds, z, forward = (pairs[name].to_numpy(float) for name in ("log_odds", "z", "ahead"))
     edge, joined, doubt, blind = (pairs[name].to_numpy() for name in ("edge", "joined", "doubt", "blind"))
     edges = logistic(edge, (ones, log_odds, z), "joined", 1)
     others = logistic(~edge, (ones, log_odds), "joined", 1)
-    (told,) = logistic(edge & joined & (doubt < LEAST), (ahead,), "right", 0)
-    (untold,) = logistic(edge & joined & (doubt >= 1) & ~blind, (ahead,), "right", 0)
-    (blindly,) = logistic(edge & joined & blind, (ahead,), "right", 0)
+    (told,) = logistic(edge & joined & (doubt < LEAST), (forward,), "right", 0)
+    (untold,) = logistic(edge & joined & (doubt >= 1) & ~blind, (forward,), "right", 0)
+    (blindly,) = logistic(edge & joined & blind, (forward,), "right", 0)
     return Curves((edges[0], edges[1], edges[2]), (others[0], others[1], 0.0), told, untold, blindly)
 
 

@@ -167,15 +167,14 @@ def _check_labels(
 ) -> None:
     """Fit with real and permuted labels, and count edges."""
     from enco.cli._bench_progress import watch_share
-    from enco.cli.fit import read_pairs
+    from enco.cli.fit import _settings
     from enco.null_control import null_control
-    from enco.settings import Settings
 
     with watch_share("fits") as on_progress:
         control = null_control(
             data,
             n_permutations,
-            settings=Settings.parse(**read_pairs(pairs or [])),
+            settings=_settings(pairs or []),
             seed=seed,
             n_jobs=threads,
             on_fit=lambda done: on_progress(done / (1 + n_permutations)),

@@ -160,11 +160,13 @@ class Discovery:
         constraints = constraints.with_context(context, plausible, names)
         self.candidates = Candidates.from_mask(constraints.allowed & (plausible | constraints.required))
         check_memory(data, self.candidates, settings, n_jobs)
-        self.parameters = EdgeParameters(self.candidates, coasts=settings.gamma_coasts)
+        self.parameters: EdgeParameters
         if settings.latent:
             # After a search every pair is tested for confounding; without one, the halves of gamma have to tell.
             decides = not settings.refine_rounds
             self.parameters = SplitEdgeParameters(self.candidates, coasts=settings.gamma_coasts, decides=decides)
+        else:
+            self.parameters = EdgeParameters(self.candidates, coasts=settings.gamma_coasts)
         fixed, oriented = constraints.apply(self.parameters)
         self.n_jobs = n_jobs
         head = VariableHeads.of([Kind.CONTINUOUS], np.zeros(1, np.int64))[0]  # another one may have been registered

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-__all__ = ["Confidence", "Curves", "confidence_of", "curves", "is_blind", "joined_features", "tempered"]
+__all__ = ["Confidence", "Curves", "ahead", "confidence_of", "curves", "is_blind", "joined_features", "tempered"]
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -105,7 +105,7 @@ def curves() -> Curves:
 
 
 def is_blind(doubt: Floats) -> bool:
-    """Whether no intervention tells any two variables apart.
+    """Whether there is no intervention at all that tells two variables apart.
 
     Examples
     --------
@@ -141,6 +141,18 @@ def joined_features(probability: Floats, gain: Floats, error: Floats) -> tuple[F
         z = np.nan_to_num(gain / np.where(error > 0, error, np.nan))
     z = np.clip(z, -MOST_Z, MOST_Z)
     return tempered(np.log(joined) - np.log1p(-joined)), z + z.T
+
+
+def ahead(probability: Floats) -> Floats:
+    """Log-odds of each direction against its reverse, tempered, [N, N].
+
+    Examples
+    --------
+    >>> ahead(np.array([[0.0, 0.75], [0.25, 0.0]])).round(2).tolist()
+    [[0.0, 0.74], [-0.74, 0.0]]
+    """
+    log = np.log(np.maximum(probability, SMALLEST))
+    return tempered(log - log.T)
 
 
 def confidence_of(
@@ -184,9 +196,10 @@ def confidence_of(
     considered = probability + probability.T > 0
     existence = np.where(considered | joined, expit(a + b * log_odds + c * z), 0.0) * (1 - confounded)
 
-    ahead = np.log(np.maximum(probability, SMALLEST)) - np.log(np.maximum(probability.T, SMALLEST))
     untold = doubt >= 1
-    toward = expit(np.where(untold, curves.blind if is_blind(doubt) else curves.untold, curves.told) * tempered(ahead))
+    toward = expit(
+        np.where(untold, curves.blind if is_blind(doubt) else curves.untold, curves.told) * ahead(probability)
+    )
     orientation = np.where(untold, toward, (1 - doubt) * toward + doubt * EVEN)
     # The graph has the last word on which side of one half a pair is.
     orientation = np.where(graph, np.maximum(orientation, EVEN + EDGE), orientation)

@@ -20,7 +20,7 @@ from enco.graphs.order import acyclic
 from enco.knowledge import REQUIRED
 from enco.result.confidence import Confidence
 from enco.result.evidence import Evidence
-from enco.result.fields import CONFIDENCE, LATENT, check_graph, check_history, check_parameters
+from enco.result.fields import CONFIDENCE, LATENT, check_graph, check_history, check_parameters, is_number
 from enco.result.folder import GRAPH, HISTORY, PARAMETERS, result_in
 from enco.result.interventions import probabilities_in, shifts_in, table_of_records
 from enco.result.ordering import report_of_order
@@ -230,7 +230,8 @@ class Result:
     @property
     def source(self) -> NDArray[np.str_]:
         """Where each edge of the graph comes from, [N, N]: see `to_frame`; "" where there is none."""
-        names = np.where(self.adjacency_ordered, "learned", np.where(self.adjacency_ordered.T, "reversed", "added"))
+        before = self.adjacency_ordered
+        names = np.where(before, "learned", np.where(before.T, "reversed", "added"))
         return np.where(self.adjacency, names, "")
 
     @property
@@ -371,8 +372,7 @@ class Result:
         >>> result.to_frame()["probability"].round(3).tolist(), result.at_fdr(0.1).n_edges, result.at_fdr(0.01).n_edges
         ([0.975, 0.779], 1, 0)
         """
-        given: Any = share
-        if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < share < 1:
+        if not is_number(share) or not 0 < share < 1:
             raise SettingsError(f"the share of false edges must lie between 0 and 1, got {share!r}")
         surest = self.to_frame()[["cause", "effect", "probability"]]
         expected = (1 - surest["probability"]).expanding().mean()

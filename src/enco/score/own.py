@@ -83,7 +83,7 @@ class OwnMechanism:
 
     Attributes
     ----------
-    regime, target : int
+    target : int
     rows : int64 [rows]
         Those of the regime, among all.
     columns : sequence of arrays [rows]
@@ -96,7 +96,6 @@ class OwnMechanism:
         Column of the target among the codes or reals.
     """
 
-    regime: int
     target: int
     rows: I64
     columns: Sequence[NDArray[Any]]

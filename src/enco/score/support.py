@@ -28,14 +28,11 @@ class Support(NamedTuple):
     ----------
     probability : float64
         By an average over graphs near it, see `enco.search.nearby`.
-    cost : float64
-        What toggling the edge costs, in nats; NaN where it may not be.
     gain, error : float64
         See `gains_of_edges`.
     """
 
     probability: Floats
-    cost: Floats
     gain: Floats
     error: Floats
 

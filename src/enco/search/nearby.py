@@ -15,6 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from enco.graphs.dag import ancestors
 from enco.score.base import Parents
 from enco.score.objective import CLEAR_HARM, Objective
 from enco.search.state import Rules, State
@@ -80,7 +81,7 @@ class _Walk:
     def _probabilities(self) -> Floats:
         """Probability of i -> j given all other edges, [N, N]."""
         graph = self.graph
-        reach = _closure(graph).astype(np.float32)
+        reach = (ancestors(graph) | np.eye(len(graph), dtype=bool)).astype(np.float32)
         # i leads to j by more than the edge between them: j -> i would close a cycle.
         closes = ((graph.astype(np.float32) @ reach - graph) > 0.5).T
         leave = np.where(graph, self.cost, 0.0)
@@ -141,13 +142,3 @@ class _Walk:
 def _weight(cost: Floats) -> Floats:
     weight: Floats = np.exp(-np.clip(np.where(np.isnan(cost), np.inf, cost), -600.0, None))
     return weight
-
-
-def _closure(graph: Mask) -> Mask:
-    """Whether a path, perhaps of no edges, leads from one variable to another, [N, N]."""
-    reach = graph | np.eye(len(graph), dtype=bool)
-    while True:
-        further = (reach.astype(np.float32) @ reach.astype(np.float32)) > 0
-        if (further == reach).all():
-            return reach
-        reach = further

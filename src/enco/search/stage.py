@@ -253,15 +253,15 @@ class _Workers(AbstractContextManager["_Workers"]):
         found: dict[tuple[int, int], OwnMechanism] = {}
         for k, regime in enumerate(sample.regimes):
             asked = self._asked(np.flatnonzero(sample.origin == k))
-            found |= {(k, target): asked(k, target) for target in regime.targets}
+            found |= {(k, target): asked(target) for target in regime.targets}
         return found
 
-    def _asked(self, rows: I64) -> Callable[[int, int], OwnMechanism]:
-        """Return a function of a regime and a target -> what the target follows in some rows."""
+    def _asked(self, rows: I64) -> Callable[[int], OwnMechanism]:
+        """Return a function of a target -> what it follows in some rows."""
         columns, table = [column[rows] for column in self._columns], self._rows.table.taking(rows)
 
-        def mechanism(regime: int, target: int) -> OwnMechanism:
-            return OwnMechanism(regime, target, rows, columns, self._levels, table, int(self._slot[target]))
+        def mechanism(target: int) -> OwnMechanism:
+            return OwnMechanism(target, rows, columns, self._levels, table, int(self._slot[target]))
 
         return mechanism
 
@@ -300,10 +300,10 @@ class _Workers(AbstractContextManager["_Workers"]):
 
     def supported(self, path: Path) -> Path:
         """Say how sure the graph of the last round is, edge by edge."""
-        probability, cost = nearby(self._last, path.graph, self._rules(path.graph))
+        probability, _ = nearby(self._last, path.graph, self._rules(path.graph))
         # Networks that know many sets of parents answer at once, and precisely enough for this.
         gain, error = gains_of_edges(lambda j: self._by_networks(j, self._everyone), path.graph, self._everyone.sample)
-        return replace(path, support=Support(probability, cost, gain, error))
+        return replace(path, support=Support(probability, gain, error))
 
     def _examined(self, objective: Objective, path: Path) -> Path:
         """Compare the rows of every regime with what the graph allows in them."""
@@ -317,7 +317,7 @@ class _Workers(AbstractContextManager["_Workers"]):
             path,
             gains=gains,
             suspects=suspects(gains, CLEAR_HARM),
-            strengths=strengths(objective.predictors, families, self._mechanisms, partial(untouched, 0)),
+            strengths=strengths(objective.predictors, families, self._mechanisms, untouched),
             dispersion=self.run(lambda j: self._dispersion(objective.predictors[j], j, families[j]), range(len(graph))),
         )
 

@@ -20,6 +20,7 @@ from enco.errors import DataError, SettingsError
 from enco.executors.threads import run_threads
 from enco.refits import FitOptions, Refits, check_whole
 from enco.result import Result
+from enco.result.null_table import NULL_COLUMNS
 from enco.settings import Settings
 
 __all__ = ["THRESHOLDS", "NullControl", "null_control", "permuted"]
@@ -59,7 +60,7 @@ class NullControl:
             by_chance = float(np.mean([_count(result, least) for result in self.permuted]))
             fdr = min(1.0, by_chance / edges) if edges else np.nan
             rows.append((least, edges, by_chance, max(0.0, edges - by_chance), fdr))
-        return pd.DataFrame(rows, columns=["probability", "edges", "by_chance", "beyond_chance", "fdr"])
+        return pd.DataFrame(rows, columns=list(NULL_COLUMNS))
 
     def __repr__(self) -> str:
         return f"NullControl({len(self.permuted)} permutations)"

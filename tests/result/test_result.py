@@ -246,6 +246,7 @@ def test_frame_has_one_row_per_edge_the_surest_first():
         "probability",
         "existence",
         "orientation",
+        "frequency",
         "source",
         "gain",
         "gain_error",

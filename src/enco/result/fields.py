@@ -19,6 +19,7 @@ from enco.knowledge import Knowledge
 
 __all__ = [
     "CONFIDENCE",
+    "FREQUENCY",
     "LATENT",
     "check_graph",
     "check_history",
@@ -33,6 +34,7 @@ _COUNTS = ("epoch", "edges", "undecided", "changed")  # columns of a history tha
 _DEEPEST = 4  # lists in a setting
 LATENT = ("confounder_scores", "lc_scores")  # there if the fit was asked for confounders
 CONFIDENCE = ("existence", "orientation", "nearby", "doubt", "gain", "gain_error", "slope")  # there after a search
+FREQUENCY = "frequency"  # there after refits
 _EVIDENCE = ("regimes", "rows", "orientation_rows")
 
 
@@ -181,7 +183,7 @@ def check_parameters(source: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
         "gamma": ("f", "numbers, or -inf for edges that were not considered", lambda x: x < np.inf),
         "theta": ("f", "finite numbers", np.isfinite),
         **{name: ("iu", "counts", lambda x: x >= 0) for name in _EVIDENCE},
-        **{name: ("f", "numbers from 0 to 1", lambda x: (x >= 0) & (x <= 1)) for name in CONFIDENCE[:4]},
+        **{name: ("f", "numbers from 0 to 1", lambda x: (x >= 0) & (x <= 1)) for name in (*CONFIDENCE[:4], FREQUENCY)},
         **dict.fromkeys(CONFIDENCE[4:], ("f", "finite numbers, or nan for pairs without an edge", _not_infinite)),
         **dict.fromkeys(LATENT, ("f", "finite numbers, or nan for pairs without a score", _not_infinite)),
     }

@@ -20,9 +20,10 @@ from enco.graphs.order import acyclic
 from enco.knowledge import REQUIRED
 from enco.result.confidence import Confidence
 from enco.result.evidence import Evidence
-from enco.result.fields import CONFIDENCE, LATENT, check_graph, check_history, check_parameters, is_number
+from enco.result.fields import CONFIDENCE, FREQUENCY, LATENT, check_graph, check_history, check_parameters, is_number
 from enco.result.folder import GRAPH, HISTORY, PARAMETERS, result_in
 from enco.result.interventions import probabilities_in, shifts_in, table_of_records
+from enco.result.null_table import null_control_in
 from enco.result.ordering import report_of_order
 from enco.result.storage import read_folder, write_folder
 
@@ -46,6 +47,7 @@ _GRAPH_KEYS = (
 _EPOCH = [entry.name for entry in fields(EpochRecord)]
 _ARRAYS = ("gamma", "theta", "regimes", "rows", "orientation_rows")
 _EDGE_EPOCHS = "edge_epochs"  # there if a fit has epochs
+_OPTIONAL = (*LATENT, FREQUENCY, _EDGE_EPOCHS)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -102,6 +104,11 @@ class Result:
         between distribution functions.
     confidence : Confidence or None
         How sure the search is of every pair; without a search, gamma and theta say so.
+    frequency : float64 [N, N] or None
+        Share of the refits whose graph has each edge (`enco.stability`); None if no refits were made.
+    null_control : DataFrame or None
+        How many edges of each confidence remain with permuted labels (`enco.null_control.NullControl.table`); None if
+        that was not run.
     data_digest : str or None
         Of the data, if the fit recorded it (as `enco fit` does, to know them again).
     """
@@ -127,6 +134,8 @@ class Result:
     target_probability: pd.DataFrame | None = None
     shifts: pd.DataFrame | None = None
     confidence: Confidence | None = None
+    frequency: Floats | None = None
+    null_control: pd.DataFrame | None = None
     data_digest: str | None = None
 
     @classmethod
@@ -256,9 +265,10 @@ class Result:
         -------
         DataFrame
             ``cause``, ``effect``, ``probability`` (existence times orientation), ``existence``, ``orientation``,
-            ``source`` ("learned": Algorithm 1 and the order step have it; "reversed", "added": the search did that),
-            ``gain`` and ``gain_error`` (what the rows lose without the edge, in nats, and its standard error),
-            ``slope`` (sign and size of the direct effect, see `enco.result.slopes`), ``learned_probability``,
+            ``frequency`` (share of the refits that found it; NaN without refits), ``source`` ("learned": Algorithm 1
+            and the order step have it; "reversed", "added": the search did that), ``gain`` and ``gain_error`` (what
+            the rows lose without the edge, in nats, and its standard error), ``slope`` (sign and size of the direct
+            effect, see `enco.result.slopes`), ``learned_probability``,
             ``regimes`` and ``rows`` (intervention regimes that inform the existence, and their rows),
             ``orientation_rows`` (rows of regimes that target one of the two only), ``adjacent_intervention`` (whether
             there is such a regime; without one, the orientation rests on interventions elsewhere).
@@ -286,6 +296,7 @@ class Result:
                 "probability": self.edge_probability[cause, effect],
                 "existence": self.existence[cause, effect],
                 "orientation": self.orientation[cause, effect],
+                "frequency": np.nan if self.frequency is None else self.frequency[cause, effect],
                 "source": self.source[cause, effect].astype(object),
                 **{name: self._of_search(name)[cause, effect] for name in ("gain", "gain_error", "slope")},
                 "learned_probability": self.learned_probability[cause, effect],
@@ -445,7 +456,7 @@ class Result:
             "seconds": self.seconds,
             "version": self.version,
         }
-        for name in ("interventions", "shifts"):
+        for name in ("interventions", "shifts", "null_control"):
             if (table := getattr(self, name)) is not None:
                 content[name] = table.astype(object).where(table.notna(), None).to_dict("records")
         if (probability := self.target_probability) is not None:
@@ -464,7 +475,7 @@ class Result:
         }
         if self.confidence is not None:
             parameters |= {name: getattr(self.confidence, name) for name in CONFIDENCE}
-        parameters |= {name: values for name in (*LATENT, _EDGE_EPOCHS) if (values := getattr(self, name)) is not None}
+        parameters |= {name: values for name in _OPTIONAL if (values := getattr(self, name)) is not None}
         write_folder(
             folder,
             content,
@@ -485,9 +496,7 @@ class Result:
             ...
         enco.errors.FileFormatError: nowhere: there is no such folder
         """
-        content, history, arrays = read_folder(
-            folder, _GRAPH_KEYS, _ARRAYS, optional=(*LATENT, *CONFIDENCE, _EDGE_EPOCHS)
-        )
+        content, history, arrays = read_folder(folder, _GRAPH_KEYS, _ARRAYS, optional=(*CONFIDENCE, *_OPTIONAL))
         place = result_in(Path(folder))
         check_graph(place / GRAPH, content, latent=any(name in arrays for name in LATENT))
         check_history(place / HISTORY, history)
@@ -524,7 +533,8 @@ class Result:
             shifts=shifts_in(place / GRAPH, content.get("shifts")),
             confidence=Confidence(**{name: arrays[name] for name in CONFIDENCE}) if CONFIDENCE[0] in arrays else None,
             data_digest=content.get("data_digest"),
-            **{name: arrays[name] for name in (*LATENT, _EDGE_EPOCHS) if name in arrays},
+            null_control=null_control_in(place / GRAPH, content.get("null_control")),
+            **{name: arrays[name] for name in _OPTIONAL if name in arrays},
         )
 
     def __repr__(self) -> str:

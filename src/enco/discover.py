@@ -1,6 +1,6 @@
 """A whole fit, stage by stage.
 
-    candidates -> Algorithm 1 -> order -> search -> confounders -> result
+    candidates -> Algorithm 1 -> order -> search -> confounders -> confidence -> result
 
 =============  ================================================  ====================================================
 stage          where                                             what it leaves
@@ -10,6 +10,7 @@ Algorithm 1    `enco.fitting.loop`                               gamma and theta
 order          `enco.graphs.order`                               the raw graph without its cycles
 search         `enco.search.stage`, on `enco.score.objective`    the graph with the lowest total that it can find
 confounders    `enco.score.confounding`, with ``latent``         pairs that share an unmeasured cause, without an edge
+confidence     `enco.score.support`, `enco.result.confidence`    the edges that are more likely there than not
 =============  ================================================  ====================================================
 
 Stages after Algorithm 1 are functions of the data and of what the stage before has left; none has a random seed.
@@ -35,7 +36,7 @@ from enco.result.account import accounts, doubt_of_directions, shift_table, targ
 from enco.result.confidence import Confidence, confidence_of, curves
 from enco.result.evidence import Evidence
 from enco.result.interventions import intervention_table, with_inferred_targets
-from enco.result.ordering import mirrored, report_of_moves, report_of_order, with_firm_requirements
+from enco.result.ordering import mirrored, named_edges, report_of_moves, report_of_order, with_firm_requirements
 from enco.result.slopes import slopes
 from enco.score.confounding import confounding
 from enco.score.journal import Journal
@@ -145,6 +146,8 @@ def conclude(
     _log.info("search: %d edges before, %d after %d moves", ordered.adjacency.sum(), graph.sum(), len(moves))
     for path in paths:
         _log.info("search: total %.2f before, %.2f after %d moves", path.before, path.after, len(path.moves))
+    kept, sure = _confidence(discovery, found, graph, score)
+    unsure, graph = graph & ~kept, kept
 
     # Of each variable among the names in alphabetical order; context is no part of the graph.
     place = np.argsort(discovery.column)[~discovery.given.is_context]
@@ -157,7 +160,12 @@ def conclude(
     report = report_of_order(ordered, names) | {
         "refined": report_of_moves(moves, ordered.adjacency, names, context),
         "totals": [[path.before, path.after] for path in paths],
+        "unsure": named_edges(unsure, names, context),
     }
+    confidence = None
+    if sure:
+        slope = slopes(variables, graph[to_columns])
+        confidence = Confidence(slope=slope, **{name: matrix[to_columns] for name, matrix in sure.items()})
     return Result(
         variables=variables.names,
         adjacency=graph[to_columns].astype(np.uint8),
@@ -178,7 +186,7 @@ def conclude(
         interventions=table,
         target_probability=target_probability(discovery, found.paths, found.regimes, data),
         shifts=shift_table(discovery, graph, outcomes, data),
-        confidence=_confidence(discovery, found, graph, to_columns, variables, score),
+        confidence=confidence,
         confounder_scores=None if score is None else pairs.dense(score, fill=np.nan)[to_columns],
         lc_scores=learned.lc[to_columns] if learned.lc is not None else None,
         edge_epochs=np.stack([pairs.dense(row)[to_columns] for row in discovery.edge_epochs]).astype(np.uint8),
@@ -186,32 +194,23 @@ def conclude(
 
 
 def _confidence(
-    discovery: Discovery,
-    found: "_Found",
-    graph: Mask,
-    to_columns: tuple[NDArray[np.intp], ...],
-    variables: InterventionalData,
-    score: Floats | None,
-) -> Confidence | None:
-    """Say how sure the last search is of every pair; None without a search, which leaves what Algorithm 1 says."""
+    discovery: Discovery, found: "_Found", graph: Mask, score: Floats | None
+) -> tuple[Mask, dict[str, Floats]]:
+    """Return the edges that stay, and how sure the last search is of every pair; all edges and {} without a search."""
     support = found.paths[-1].support if found.paths else None
     if support is None:
-        return None
+        return graph, {}
     doubt = doubt_of_directions(discovery, found.paths, found.regimes)
     confounded = 0.0 if score is None else np.nan_to_num(discovery.candidates.dense(score))
-    existence, orientation = confidence_of(
-        support.probability, support.gain, support.error, graph, doubt, curves(), confounded
-    )
-    matrices = {
-        "existence": existence,
-        "orientation": orientation,
+    verdict = confidence_of(support, graph, doubt, curves(), required=found.required, confounded=confounded)
+    return verdict.graph, {
+        "existence": verdict.existence,
+        "orientation": verdict.orientation,
         "gain": support.gain,
         "gain_error": support.error,
         "nearby": support.probability,
         "doubt": doubt,
     }
-    slope = slopes(variables, graph[to_columns])
-    return Confidence(slope=slope, **{name: matrix[to_columns] for name, matrix in matrices.items()})
 
 
 @dataclass(frozen=True)
@@ -247,10 +246,20 @@ class _Learned:
 
 @dataclass(frozen=True)
 class _Found:
-    """The searches, one after the other, and the regimes with the targets that they have in the last one."""
+    """The searches, one after the other, and what the last one went by.
+
+    Attributes
+    ----------
+    paths : list of Path
+    regimes : sequence of Regime
+        With the targets that they have in the last search.
+    required : bool [N, N], optional
+        Edges that no search may take away.
+    """
 
     paths: list[Path]
     regimes: Sequence[Regime]
+    required: Mask | None = None
 
 
 def _searched(
@@ -305,7 +314,7 @@ def _searched(
         seen.append(targets)
         problem = replace(problem, regimes=regimes)
         paths += improve(problem, paths[-1].graph, tell)
-    return _Found(paths, problem.regimes)
+    return _Found(paths, problem.regimes, problem.required)
 
 
 def _confounded(discovery: Discovery, graph: Mask, journal: Journal) -> tuple[Floats, Mask]:

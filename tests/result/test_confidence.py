@@ -10,6 +10,7 @@ from enco.errors import FileFormatError, SettingsError
 from enco.result import Result
 from enco.result.confidence import Curves, confidence_of, curves
 from enco.result.slopes import slopes
+from enco.score.support import Support
 from enco.simulate.experiments import experiment
 
 QUICK = {"max_epochs": 4, "refine_steps": 300}
@@ -24,14 +25,18 @@ def random_case(seed, n=7):
     np.fill_diagonal(probability, 0.0)
     gain = np.where(graph, rng.normal(10, 20, (n, n)), np.nan)
     doubt = np.clip(rng.random((n, n)) * 2, 0, 1)
-    return probability, gain, np.where(graph, rng.random((n, n)) * 10, np.nan), graph, np.minimum(doubt, doubt.T)
+    error = np.where(graph, rng.random((n, n)) * 10, np.nan)
+    return Support(probability, gain, error), graph, np.minimum(doubt, doubt.T)
 
 
 @pytest.mark.parametrize("seed", range(200))
 def test_they_agree_with_the_graph_whatever_the_search_says(seed):
-    existence, orientation = confidence_of(*random_case(seed), curves())
-    graph = random_case(seed)[3]
+    support, found, doubt = random_case(seed)
+    required = found & (np.random.default_rng(seed).random(found.shape) < 0.2)
+    graph, existence, orientation = confidence_of(support, found, doubt, curves(), required=required)
     edge = existence * orientation
+    assert not (graph & ~found).any()
+    assert (graph >= required).all()
     assert (edge[graph] >= 0.5 - 1e-12).all()
     assert (edge[~graph] < 0.5).all()
     assert (existence == existence.T).all()
@@ -51,8 +56,8 @@ def test_more_evidence_is_more_confidence():
     def told(probability, gain, doubt):
         shares = np.array([[0.0, probability], [0.01, 0.0]])
         gains, ones = np.where(graph, gain, np.nan), np.where(graph, 1.0, np.nan)
-        existence, orientation = confidence_of(shares, gains, ones, graph, np.full((2, 2), doubt), some)
-        return existence[0, 1], orientation[0, 1]
+        verdict = confidence_of(Support(shares, gains, ones), graph, np.full((2, 2), doubt), some)
+        return verdict.existence[0, 1], verdict.orientation[0, 1]
 
     by_share = np.array([told(p, 6.0, 0.0) for p in (0.6, 0.8, 0.9, 0.98, 0.989)])
     by_gain = [told(0.98, z, 0.0)[0] for z in (-3.0, 0.0, 3.0, 6.0)]
@@ -66,9 +71,20 @@ def test_without_any_intervention_that_is_believed_no_direction_is_sure():
     graph = np.array([[False, True], [False, False]])
     shares, gains = np.array([[0.0, 1.0], [0.0, 0.0]]), np.where(graph, 1e4, np.nan)
     ones = np.where(graph, 1.0, np.nan)
-    told, blind = (confidence_of(shares, gains, ones, graph, np.full((2, 2), doubt), curves()) for doubt in (0.0, 1.0))
-    assert (told[0] * told[1])[0, 1] > 0.95
-    assert 0.5 < (blind[0] * blind[1])[0, 1] < 0.9
+    support = Support(shares, gains, ones)
+    told, blind = (confidence_of(support, graph, np.full((2, 2), doubt), curves()) for doubt in (0.0, 1.0))
+    assert (told.existence * told.orientation)[0, 1] > 0.95
+    assert 0.5 < (blind.existence * blind.orientation)[0, 1] < 0.9
+
+
+def test_an_edge_of_variables_that_are_hardly_joined_leaves_the_graph_unless_it_is_required():
+    graph = np.array([[False, True], [False, False]])
+    weak = Support(np.where(graph, 0.2, 0.0), np.where(graph, 0.5, np.nan), np.where(graph, 2.0, np.nan))
+    told = np.zeros((2, 2))
+    left = confidence_of(weak, graph, told, curves())
+    assert not left.graph.any()
+    assert (left.existence * left.orientation < 0.5).all()
+    assert (confidence_of(weak, graph, told, curves(), required=graph).graph == graph).all()
 
 
 @pytest.fixture(scope="module")
@@ -169,7 +185,7 @@ def test_the_command_line_leaves_out_what_is_not_sure(tmp_path, capsys, monkeypa
 def test_calibration_counts_every_pair_once(fitted):
     result, truth, _ = fitted
     pairs = pairs_of(result, truth.astype(bool))
-    assert pairs["edge"].sum() == result.n_edges
+    assert pairs["edge"].sum() == result.n_edges + len(result.order_report["unsure"])
     assert len(pairs) <= 15
     assert pairs["joined"].sum() <= truth.sum()
     table = calibration_table(pairs.assign(setting="mixed"))

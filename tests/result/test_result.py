@@ -128,6 +128,7 @@ def test_cycles_are_broken_where_the_orientation_is_least_certain(monkeypatch):
         "removed": [["charlie", "alpha"]],
         "refined": [],
         "totals": [],
+        "unsure": [],
     }
     assert repr(result) == "Result(4 variables, 2 edges, 1 more removed to break cycles)"
 

@@ -163,14 +163,14 @@ def pairs_of(result: Result, truth: Mask) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``edge`` (in the graph), ``log_odds`` and ``z`` (see `enco.result.confidence.joined_features`), ``ahead`` (of
-        the direction, tempered), ``doubt``, ``blind`` (no intervention is believed), ``joined`` and ``right`` (in
-        truth: in any direction, and in this one), ``probability``, ``reverse`` (that of the other direction) and
-        ``learned``.
+        ``edge`` (found by the search), ``log_odds`` and ``z`` (see `enco.result.confidence.joined_features`),
+        ``ahead`` (of the direction, tempered), ``doubt``, ``blind`` (no intervention is believed), ``joined`` and
+        ``right`` (in truth: in any direction, and in this one), ``probability``, ``reverse`` (that of the other
+        direction) and ``learned``.
     """
     found = result.confidence
     assert found is not None, "the fit made no search"
-    graph, nearby = result.adjacency.astype(bool), found.nearby
+    graph, nearby = np.isfinite(found.gain), found.nearby  # edges that were left out afterwards have a gain as well
     log_odds, z = joined_features(nearby, found.gain, found.gain_error)
     first, second = np.triu_indices(len(graph), 1)
     turned = graph[second, first] | (~graph[first, second] & (nearby[second, first] > nearby[first, second]))

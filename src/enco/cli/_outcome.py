@@ -24,6 +24,8 @@ def report_result(result: Result, out: Path, *, page: bool) -> None:
     peak = peak_memory()
     removed = len(result.order_report["removed"])
     typer.echo(f"edges   {result.n_edges}{f', {removed} more removed to break cycles' if removed else ''}")
+    if unsure := result.order_report.get("unsure"):
+        typer.echo(f"        {len(unsure)} more left out: their variables are less likely joined than not")
     if left_out := result.order_report.get("left_out"):
         typer.echo(f"fdr     {len(left_out)} more left out, the least sure ones")
     if result.confounder_scores is not None:

@@ -10,8 +10,11 @@ coefficients of two logistic curves, one for whether two variables are joined an
 All slopes are positive, so that more evidence never means less confidence. Other coefficients hold where no
 intervention tells the two variables apart, and others again where none is believed at all: directions then rest on what
 the networks can say about the form of mechanisms, and none has a probability of 0.9. A direction is not surer than the
-labels that tell it: with the probability that none of their interventions had an effect, both directions are alike. An
-edge of the graph has at least one half, and every other pair less.
+labels that tell it: with the probability that none of their interventions had an effect, both directions are alike.
+
+The graph with the lowest total is one of many that are nearly as good, and some of its edges are in few of the others,
+or rest on one regime alone. So an edge stays only if its variables are more likely joined than not. An edge of the
+final graph has at least one half, and every other pair less.
 """
 
 import tomllib
@@ -19,12 +22,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-__all__ = ["Confidence", "Curves", "ahead", "confidence_of", "curves", "is_blind", "joined_features", "tempered"]
+from enco.score.support import Support
+
+__all__ = [
+    "Confidence",
+    "Curves",
+    "Verdict",
+    "ahead",
+    "confidence_of",
+    "curves",
+    "is_blind",
+    "joined_features",
+    "tempered",
+]
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -92,6 +108,22 @@ class Curves:
         return cls(rows[0], rows[1], *slopes)  # type: ignore[arg-type]
 
 
+class Verdict(NamedTuple):
+    """What the curves say, [N, N] each.
+
+    Attributes
+    ----------
+    graph : bool
+        Without the edges of variables that are less likely joined than not.
+    existence, orientation : float64
+        See `Confidence`.
+    """
+
+    graph: Mask
+    existence: Floats
+    orientation: Floats
+
+
 @cache
 def curves() -> Curves:
     """Return the curves that come with the package.
@@ -156,45 +188,47 @@ def ahead(probability: Floats) -> Floats:
 
 
 def confidence_of(
-    probability: Floats,
-    gain: Floats,
-    error: Floats,
+    support: Support,
     graph: Mask,
     doubt: Floats,
     curves: Curves,
+    *,
+    required: Mask | None = None,
     confounded: Floats | float = 0.0,
-) -> tuple[Floats, Floats]:
-    """Return the probability that pairs are joined, and that of each direction if they are, [N, N] each.
+) -> Verdict:
+    """Say how sure the search is that pairs are joined, and of each direction if they are.
 
     Parameters
     ----------
-    probability, gain, error : float64 [N, N]
-        See `enco.score.support.Support`.
+    support : Support
     graph : bool [N, N]
-        Acyclic.
+        What the search has found: acyclic.
     doubt : float64 [N, N]
         Probability that no intervention that tells the two variables apart had an effect; 1 if there is none.
     curves : Curves
+    required : bool [N, N], optional
+        Edges that stay, whatever the data say.
     confounded : float64 [N, N]
         Probability that a latent confounder joins the two instead.
 
     Examples
     --------
-    >>> probability = np.array([[0.0, 0.99], [1e-9, 0.0]])
     >>> graph = np.array([[False, True], [False, False]])
     >>> gain = np.where(graph, 50.0, np.nan)
+    >>> support = Support(np.array([[0.0, 0.99], [1e-9, 0.0]]), gain, gain / 5)
     >>> some = Curves((0.0, 1.0, 0.5), (0.0, 1.0, 0.0), 1.0, 0.5, 0.25)
     >>> told, untold = (
-    ...     confidence_of(probability, gain, gain / 5, graph, np.full((2, 2), doubt), some)[1][0, 1] for doubt in (0, 1)
+    ...     confidence_of(support, graph, np.full((2, 2), doubt), some).orientation[0, 1] for doubt in (0, 1)
     ... )
     >>> bool(told > 0.9 > untold > 0.5)
     True
     """
-    joined = graph | graph.T
-    log_odds, z = joined_features(probability, gain, error)
+    probability, joined = support.probability, graph | graph.T
+    log_odds, z = joined_features(*support)
     a, b, c = (np.where(joined, edge, other) for edge, other in zip(curves.edges, curves.others, strict=True))
     considered = probability + probability.T > 0
-    existence = np.where(considered | joined, expit(a + b * log_odds + c * z), 0.0) * (1 - confounded)
+    existence = np.where(considered | joined, expit(a + b * log_odds + c * z), 0.0)
+    kept = graph & ((existence >= EVEN) | (False if required is None else required))
 
     untold = doubt >= 1
     toward = expit(
@@ -202,12 +236,13 @@ def confidence_of(
     )
     orientation = np.where(untold, toward, (1 - doubt) * toward + doubt * EVEN)
     # The graph has the last word on which side of one half a pair is.
-    orientation = np.where(graph, np.maximum(orientation, EVEN + EDGE), orientation)
-    orientation = np.where(graph.T, 1 - orientation.T, orientation)
-    existence = np.where(joined, np.maximum(existence, _least(graph, orientation)), existence)
-    existence = np.where(joined, existence, np.minimum(existence, _most(orientation)))
+    orientation = np.where(kept, np.maximum(orientation, EVEN + EDGE), orientation)
+    orientation = np.where(kept.T, 1 - orientation.T, orientation)
+    existence, still_joined = existence * (1 - confounded), kept | kept.T
+    existence = np.where(still_joined, np.maximum(existence, _least(kept, orientation)), existence)
+    existence = np.where(still_joined, existence, np.minimum(existence, _most(orientation)))
     np.fill_diagonal(existence, 0.0)
-    return existence, orientation
+    return Verdict(kept, existence, orientation)
 
 
 def _least(graph: Mask, orientation: Floats) -> Floats:

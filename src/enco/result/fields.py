@@ -266,7 +266,7 @@ def _is_report(report: Mapping[str, Any], variables: Set[str]) -> bool:
     return (
         is_number(report.get("gap", 0.0))
         and is_edges(report.get("removed", []))
-        and is_edges(report.get("left_out", []))
+        and all(is_edges(report.get(key, [])) for key in ("unsure", "left_out"))
         and lists("totals", lambda pair: isinstance(pair, list) and len(pair) == 2 and all(map(is_number, pair)))
         and lists("components", is_component)
         and lists("refined", is_step)

@@ -10,7 +10,7 @@ from enco.graphs.order import AcyclicResult
 from enco.knowledge import REQUIRED
 from enco.search.state import Move, State
 
-__all__ = ["mirrored", "report_of_moves", "report_of_order", "with_firm_requirements"]
+__all__ = ["mirrored", "named_edges", "report_of_moves", "report_of_order", "with_firm_requirements"]
 
 Floats = NDArray[np.float64]
 
@@ -69,3 +69,15 @@ def report_of_moves(
             report.append({"move": move.kind, "added": changes[0], "removed": changes[1], "gain": move.gain})
         state = after
     return report
+
+
+def named_edges(edges: NDArray[np.bool_], names: tuple[str, ...], hidden: NDArray[np.bool_]) -> list[list[str]]:
+    """List edges [N, N] by the names of their ends, without those of hidden variables.
+
+    Examples
+    --------
+    >>> named_edges(np.array([[0, 1], [0, 0]], bool), ("A", "B"), np.zeros(2, bool))
+    [['A', 'B']]
+    """
+    shown = edges & ~hidden & ~hidden[:, None]
+    return sorted([names[cause], names[effect]] for cause, effect in np.argwhere(shown))

@@ -71,7 +71,8 @@ class Result:
         score and its gap; ``gap``: the sum of the gaps, 0 if every order is proven to be the best; ``removed``: edges;
         ``refined``: what the search then did, each move with the edges ``added`` and ``removed`` and its gain in nats;
         ``totals``: of the objective, before and after each search; those of two searches cannot be compared, because
-        other predictors answer; ``left_out``: edges that `at_fdr` has taken out of the graph.
+        other predictors answer; ``unsure``: edges that the search has found and whose variables are less likely joined
+        than not, which are no part of the graph; ``left_out``: edges that `at_fdr` has taken out of the graph.
     evidence : Evidence
         Regimes and rows that inform every pair.
     history : DataFrame

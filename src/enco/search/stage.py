@@ -55,6 +55,7 @@ T = TypeVar("T")
 FEW_ROWS = 60  # that tell a direction: with fewer, the place of a variable in the order is open
 RANDOM_STARTS = 3  # besides the graph found so far ...
 MOST_RANDOM = 6_000  # ... in all, each counting as the sum of the squares of the variables' neighbours
+WIDEST = 3_000  # cost of places up to which all pairs count as neighbours and no direction as told
 APART = 0.4  # share of what two regressions of one family differ by that a parent must earn besides its price
 
 Maker = Callable[[Sample, I64, I64], Callable[[int], Predictor | None]]
@@ -284,6 +285,9 @@ class _Workers(AbstractContextManager["_Workers"]):
         everyone, families = range(len(graph)), families_of(graph)
         asked = [j for j in everyone if first or not self._by_regression(*families[j])]
         networks = self._train(graph, asked, partial(_part, on_progress, 0, 2))
+        if self._wide:  # nothing is left of where Algorithm 1 has ended
+            self.evidence = self.problem.evidence(graph)
+            self._regressed.clear()
         if first:
             self._everyone = networks
         begun = self._search_widely([self._by_networks(j, networks) for j in everyone], graph) if first else []
@@ -327,7 +331,10 @@ class _Workers(AbstractContextManager["_Workers"]):
         )
 
     def _train(self, graph: Mask, variables: Sequence[int], on_progress: Progress) -> Networks:
-        presence = presence_near(self.problem.likely, graph, self.telling > 0)
+        if self._wide:
+            presence = presence_near(self.problem.allowed, graph, np.zeros_like(graph))
+        else:
+            presence = presence_near(self.problem.likely, graph, self.telling > 0)
         chosen, settings = np.array(variables, np.int64), self.problem.settings
         return Networks(self.problem.model, self.sample, presence, settings, chosen, on_progress, self.problem.journal)
 
@@ -339,17 +346,19 @@ class _Workers(AbstractContextManager["_Workers"]):
         """
         objective, rules = self._objective(predictors), self._rules(graph)
         first = path = search(objective, graph, rules, run=self.run)
-        for other in self._random_starts(objective, rules, graph):
+        for other in self._other_starts(objective, rules, graph):
             again = search(objective, other, rules, order_first=True, run=self.run)
             path = min(path, again.seen_from(graph, path.before), key=lambda it: it.after)
         return [path] if path is first or not self.continuous.any() else [path, first]
 
     def _rules(self, graph: Mask, *, fast_only: bool = False) -> Rules:
         """Rules of the search; places in the order may be a matter for predictors that answer at once only."""
-        told = self.telling >= FEW_ROWS
+        joined, told = self.problem.likely | graph, self.telling >= FEW_ROWS
         if fast_only:
             told |= self.continuous[:, None] | self.continuous
-        return Rules.of(self.problem.allowed, self.problem.required, self.problem.likely | graph, told)
+        elif self._wide:
+            joined, told = self.problem.allowed, np.zeros_like(told)
+        return Rules.of(self.problem.allowed, self.problem.required, joined, told)
 
     def _objective(self, predictors: Sequence[Predictor], errors: Sequence[float] | None = None) -> Objective:
         sparsity, regimes = self.problem.settings.sparsity, self.problem.regimes
@@ -389,9 +398,21 @@ class _Workers(AbstractContextManager["_Workers"]):
     def _by_regression(self, effect: int, parents: Parents) -> bool:
         return self.problem.regressions and self._regressions.answers_for(effect, parents)
 
-    def _random_starts(self, objective: Objective, rules: Rules, graph: Mask) -> Iterable[Mask]:
-        """Give every variable its best parents among those before it in random orders."""
-        if not (self.problem.likely & (self.telling == 0)).any():
+    @property
+    def _wide(self) -> bool:
+        """Whether all places of all variables are looked at: any start then ends in the same graph."""
+        return self._is_open_somewhere() and _cost_of_places(self.problem.allowed) <= WIDEST
+
+    def _is_open_somewhere(self) -> bool:
+        """Whether no intervention identifies the direction of some likely pair."""
+        return bool((self.problem.likely & (self.telling == 0)).any())
+
+    def _other_starts(self, objective: Objective, rules: Rules, graph: Mask) -> Iterable[Mask]:
+        """Give every variable its best parents among those before it in random orders; none, if the search is wide."""
+        if self._wide:
+            yield self.problem.required
+            return
+        if not self._is_open_somewhere():
             return
         best, rng = BestParents(objective, rules), np.random.default_rng(0)
         cost = sum(len(near) ** 2 for near in rules.near)
@@ -402,6 +423,11 @@ class _Workers(AbstractContextManager["_Workers"]):
 def _error(predictor: Predictor, parents: Parents) -> float:
     """Nats that a parent must earn because its variable's predictor may be wrong."""
     return APART * predictor.error(parents) if isinstance(predictor, RegressionPredictor) else 0.0
+
+
+def _cost_of_places(joined: Mask) -> int:
+    """Families that it takes to look at every place of every variable: the squares of its neighbours, summed."""
+    return int(((joined | joined.T).sum(axis=0) ** 2).sum())
 
 
 def _part(on_progress: Progress, done: int, parts: int, fraction: float) -> None:

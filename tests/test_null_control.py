@@ -2,8 +2,10 @@
 
 import json
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from enco import simulate
@@ -11,6 +13,8 @@ from enco.cli import main
 from enco.data import InterventionalData
 from enco.errors import DataError, SettingsError
 from enco.null_control import THRESHOLDS, null_control, permuted
+from enco.result import Result
+from enco.result.example import small_result
 from enco.settings import Settings
 from enco.simulate.experiments import experiment
 
@@ -77,6 +81,42 @@ def test_command_line(tmp_path, capsys, monkeypatch):
     assert "0.9 and more" in capsys.readouterr().out
     assert main(["check", "data.npz", "--null", "1", "--json", *quick]) == 0
     assert len(json.loads(capsys.readouterr().out)["thresholds"]) == len(THRESHOLDS)
-    for wrong in (["data.npz", "--null", "0"], ["asia", "--null", "2"], ["--result", "out", "--null", "2"]):
+    for wrong in (
+        ["data.npz", "--null", "0"],
+        ["asia", "--null", "2"],
+        ["--result", "out", "--null", "2"],
+        ["data.npz", "--result", "nowhere", "--null", "2"],
+    ):
         assert main(["check", *wrong]) == 2
         assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_the_table_goes_into_a_result(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    drawn().to_npz("data.npz")
+    quick = ["--set", "max_epochs=2", "--set", "refine_steps=100"]
+    fit = ["fit", "data.npz", "--out", "out", "--report", *quick]
+    assert main(fit) == 0
+    graph = Result.load("out")
+    assert graph.null_control is None
+    assert main(["check", "data.npz", "--null", "1", "--result", "out"]) == 0
+    assert Result.load("out").null_control["permutations"].tolist() == [1] * len(THRESHOLDS)
+    assert Path("out/report.html").exists()
+    capsys.readouterr()
+    assert main([*fit, "--resume", "--null", "2"]) == 0
+    assert "2 permutations" in capsys.readouterr().out
+    once = Result.load("out")
+    assert once.null_control["permutations"].tolist() == [2] * len(THRESHOLDS)
+    assert (once.adjacency == graph.adjacency).all()
+    assert main([*fit, "--force", "--null", "2", "--bootstrap", "1"]) == 0
+    both = Result.load("out")
+    pd.testing.assert_frame_equal(both.null_control, once.null_control)
+    assert both.frequency is not None
+    assert main([*fit, "--resume", "--null", "1"]) == 0  # more are there already
+    assert "there is nothing to resume" in capsys.readouterr().out
+    assert main(["check", "data.npz", "--null", "1", "--result", "out", "--set", "sparsity=0.1"]) == 2
+
+
+def test_a_result_of_other_variables_is_refused():
+    with pytest.raises(DataError, match="different variables"):
+        null_control(drawn(), 1, result=small_result())

@@ -13,8 +13,11 @@ from enco.discover import conclude
 from enco.errors import EncoError, FileFormatError, GraphError, SettingsError
 from enco.fitting.loop import Discovery
 from enco.knowledge import Knowledge
+from enco.resampling import SHARE, bootstrapped, resample, without_regime
+from enco.score.journal import FileJournal
+from enco.score.rows import Sample
 from enco.settings import Settings
-from enco.stability import SHARE, Stability, _consensus, _quick, reliability, resample, stability
+from enco.stability import Stability, _consensus, _quick, reliability, stability
 from enco.stability_plot import draw_reliability
 
 QUICK = Settings(max_epochs=3, first_fit_steps=200, fit_steps=100, graph_steps=30, refine_rounds=1, refine_steps=300)
@@ -94,6 +97,72 @@ def test_rows_are_drawn_without_replacement_within_regimes():
     np.testing.assert_array_equal(part.regimes[2].reals, data.regimes[2].reals)
 
 
+def test_copies_of_one_row_are_on_one_side_of_the_split_and_not_among_the_others():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 3))
+    data = InterventionalData.from_environments([x, x[:90] + 5], [None, "X1"])
+    drawn = bootstrapped(data, rng)
+    assert [regime.n_rows for regime in drawn.regimes] == [300, 90]
+    sample = Sample.of(drawn.regimes, 3)
+    values = sample.table.reals[:, 0]
+    for value in np.unique(values):
+        same = values == value
+        assert len(np.unique(sample.fold[same])) == 1
+        assert (sample.copies[same] == same.sum()).all()
+    assert sample.copies.max() > 2
+    assert np.bincount(sample.fold).min() > 80
+
+
+def test_joined_regimes_keep_their_copies_apart():
+    x = np.arange(40.0).reshape(20, 2)
+    data = InterventionalData.from_environments([x, x + 100], [None, None])
+    drawn = bootstrapped(data, np.random.default_rng(0))
+    joined = InterventionalData(drawn.variables, [*drawn.regimes, *drawn.regimes]).observational
+    assert joined.n_rows == 80
+    assert len(np.unique(joined.source)) == 2 * len(np.unique(drawn.observational.source))
+
+
+@pytest.mark.parametrize("scheme", ["half", "bootstrap", "regimes"])
+def test_other_schemes_find_a_clear_graph_too(problem, scheme):
+    truth, data = problem
+    found = stability(data, 4, scheme=scheme, settings=QUICK, seed=1, n_jobs=1)
+    assert found.frequency[truth].min() >= 0.5
+    assert found.frequency[~truth].max() <= 0.5
+    assert found.scheme == scheme
+    assert found.added_to(conclude_quickly(data)).frequency is found.frequency
+
+
+def conclude_quickly(data):
+    return conclude(Discovery(data, settings=QUICK), data)
+
+
+def test_each_regime_is_left_out_once(problem):
+    data = problem[1]
+    left = [set(data.interventional) - set(without_regime(data, k).interventional) for k in range(5)]
+    assert [len(out) for out in left] == [1] * 5
+    assert len(set.union(*left)) == 5
+
+
+def test_refits_that_are_in_the_journal_are_not_made_again(problem, found, tmp_path, monkeypatch):
+    options = {"settings": QUICK, "seed": 1, "n_jobs": 1}
+    fit = Discovery(problem[1], settings=QUICK, seed=1), conclude_quickly(problem[1])
+    fit[0].run()
+
+    def stop(done):
+        if done == 3:
+            raise KeyboardInterrupt
+
+    with FileJournal(tmp_path / "journal", "this") as journal, pytest.raises(KeyboardInterrupt):
+        stability(problem[1], 4, fit=fit, journal=journal, on_resample=stop, **options)
+    runs = []
+    run = Discovery.run
+    monkeypatch.setattr(Discovery, "run", lambda *args, **more: runs.append(1) or run(*args, **more))
+    with FileJournal(tmp_path / "journal", "this") as journal:
+        again = stability(problem[1], 4, fit=fit, journal=journal, **options)
+    assert len(runs) <= 1
+    np.testing.assert_array_equal(again.frequency, found.frequency)
+
+
 def test_the_consensus_has_no_cycle():
     frequency = np.array([[0, 0.9, 0.0], [0, 0, 0.8], [0.6, 0.0, 0]])
     consensus = _consensus(frequency, ("A", "B", "C"))
@@ -143,6 +212,9 @@ def test_matrices_of_another_size_are_reported(found, tmp_path):
         ({"share": 1.0}, "share"),
         ({"share": "half"}, "share"),
         ({"seed": -1}, "seed"),
+        ({"scheme": "third"}, "choose from subsample, half, bootstrap, regimes"),
+        ({"scheme": "half", "share": 0.3}, "belongs to subsample"),
+        ({"scheme": "regimes"}, "there are 5 intervention regimes to leave out"),
     ],
 )
 def test_senseless_arguments_are_refused(problem, options, word):

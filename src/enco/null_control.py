@@ -7,9 +7,9 @@ columns, such as batches, labels are permuted among rows of the same context.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, lgamma
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from enco.data import InterventionalData, Regime
 from enco.errors import DataError, SettingsError
-from enco.executors.threads import run_threads
 from enco.refits import FitOptions, Refits, check_whole
 from enco.result import Result
 from enco.result.null_table import NULL_COLUMNS
@@ -51,16 +50,21 @@ class NullControl:
         Returns
         -------
         DataFrame
-            For each ``probability``: ``edges`` with the real labels, ``by_chance``, the mean number with permuted
-            ones, ``beyond_chance``, their difference or 0, and ``fdr``, their ratio, at most 1; NaN without edges.
+            For each ``probability``: the number of ``permutations``, ``edges`` with the real labels, ``by_chance``, the
+            mean number with permuted ones, ``beyond_chance``, their difference or 0, and ``fdr``, their ratio, at most
+            1; NaN without edges.
         """
         rows = []
         for least in THRESHOLDS:
             edges = _count(self.result, least)
             by_chance = float(np.mean([_count(result, least) for result in self.permuted]))
             fdr = min(1.0, by_chance / edges) if edges else np.nan
-            rows.append((least, edges, by_chance, max(0.0, edges - by_chance), fdr))
+            rows.append((len(self.permuted), least, edges, by_chance, max(0.0, edges - by_chance), fdr))
         return pd.DataFrame(rows, columns=list(NULL_COLUMNS))
+
+    def added_to_result(self) -> Result:
+        """Return the result with real labels with this table, which its page then shows."""
+        return replace(self.result, null_control=self.table())
 
     def __repr__(self) -> str:
         return f"NullControl({len(self.permuted)} permutations)"
@@ -108,16 +112,18 @@ def null_control(
         raise SettingsError(
             f"the labels can be permuted in {there_are:,.0f} other ways only: ask for fewer permutations"
         )
+    if result is not None and set(result.variables) != set(data.without_context().names):
+        raise DataError("the data and the result have different variables: give the data of this fit")
     fits = Refits(**options)
     settings = fits.settings or Settings()
 
-    def fit(number: int) -> Result:
+    def fit(number: int, go_on: Callable[[Any], None]) -> Result:
         if not number and result is not None:
             return result
         rows = permuted(data, np.random.default_rng([fits.seed, 3, number])) if number else data
-        return fits.result(fits.discovery(rows, settings), rows)
+        return fits.result(fits.discovery(rows, settings), rows, go_on)
 
-    found = run_threads(fit, 1 + n_permutations, fits.threads, on_fit)
+    found = fits.run(fit, 1 + n_permutations, on_fit)
     return NullControl(found[0], found[1:])
 
 

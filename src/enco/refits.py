@@ -1,8 +1,10 @@
 """How the same data are fitted many times: what cross-validation and stability share."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any, TypedDict
+from threading import Event
+from typing import Any, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,13 +13,15 @@ from enco.conditionals.torch import NetworkFactory
 from enco.data import InterventionalData
 from enco.discover import conclude
 from enco.errors import SettingsError
-from enco.executors.threads import count_threads
+from enco.executors.threads import count_threads, run_threads
 from enco.fitting.loop import Discovery
 from enco.knowledge import Knowledge
 from enco.result import Result
 from enco.settings import Settings
 
 __all__ = ["FitOptions", "Refits", "check_whole"]
+
+T = TypeVar("T")
 
 
 class FitOptions(TypedDict, total=False):
@@ -87,7 +91,28 @@ class Refits:
             candidates=candidates,
         )
 
-    def result(self, discovery: Discovery, data: InterventionalData) -> Result:
+    def result(
+        self, discovery: Discovery, data: InterventionalData, on_progress: Callable[[Any], None] = lambda progress: None
+    ) -> Result:
         """Run a fit to its end."""
-        discovery.run()
-        return conclude(discovery, data, seconds=0.0, seed=self.seed, knowledge=self.knowledge)
+        discovery.run(on_progress=on_progress)
+        return conclude(discovery, data, seed=self.seed, knowledge=self.knowledge, on_progress=on_progress)
+
+    def run(self, fit: Callable[[int, Callable[[Any], None]], T], count: int, on_fit: Callable[[int], None]) -> list[T]:
+        """Make fits 0 to count - 1, several at once.
+
+        Parameters
+        ----------
+        fit : callable
+            Called with the number of a fit, and what it must call now and then: that raises once Ctrl-C was pressed.
+        count : int
+        on_fit : callable
+            Called with the number of fits done.
+        """
+        stop = Event()
+
+        def go_on(progress: Any) -> None:
+            if stop.is_set():
+                raise InterruptedError("the fits were interrupted")
+
+        return run_threads(lambda number: fit(number, go_on), count, self.threads, on_fit, stop.set)

@@ -1,10 +1,7 @@
-"""`stability`: how often an edge comes back when the fit sees only part of the rows.
+"""`stability`: how often an edge comes back when the graph is learned again from other rows.
 
-Every resample draws, without replacement, the same share of the rows of every regime, and the graph is learned anew
-from them; the frequency of an edge is the share of these graphs that have it. The default share, 1 - 1/e, is that of
-the distinct rows in a bootstrap sample. A bootstrap sample itself (with replacement) would not do: copies of one row
-would lie on both sides of the splits by which a fit judges edges on rows its networks have not seen, and every
-resample would find edges that are not there.
+By default every refit sees 63 % of the rows of every regime, drawn without replacement; `enco.resampling` has other
+schemes. The frequency of an edge is the share of the refits whose graph has it.
 
 Refits are quick because their networks begin where those of the full fit ended. Edge parameters begin anew: a refit
 does not know what the full fit has decided.
@@ -16,8 +13,6 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from math import exp
-from numbers import Real
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -28,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from enco._version import __version__
 from enco.data import InterventionalData
 from enco.errors import EncoError, FileFormatError, GraphError, SettingsError
-from enco.executors.threads import count_threads, run_threads
+from enco.executors.threads import count_threads
 from enco.fitting.loop import Discovery
 from enco.graphs.dag import check_adjacency
 from enco.graphs.order import acyclic
@@ -36,20 +31,19 @@ from enco.io._atomic import atomic_file
 from enco.io._cells import table_as_csv
 from enco.io._paths import existing_file
 from enco.refits import FitOptions, Refits, check_whole
+from enco.resampling import SCHEMES, check_scheme, share_of
 from enco.result import Result
 from enco.result.fields import is_number, is_whole, names_in, shares_in
 from enco.result.folder import STABILITY, STABILITY_TABLE, result_in
+from enco.score.journal import Journal
 from enco.settings import Settings
 
-__all__ = ["SHARE", "Stability", "reliability", "resample", "stability"]
+__all__ = ["Stability", "reliability", "stability"]
 
 _log = logging.getLogger(__name__)
 
 Floats = NDArray[np.float64]
 Edges = NDArray[np.uint8]
-
-SHARE = 1.0 - exp(-1.0)
-"""Share of the rows of every regime in a resample: that of the distinct rows in a bootstrap sample."""
 
 # A refit follows networks that know the distributions already.
 _QUICK = {
@@ -78,6 +72,8 @@ class Stability:
         Edges with a frequency above one half; where they form a cycle, those that most resamples contradict are left
         out. It is acyclic.
     n_resamples : int
+    scheme : str
+        How the rows of each refit were chosen, see `enco.resampling.SCHEMES`.
     share : float
         Of the rows of every regime in each resample.
     seed : int
@@ -94,6 +90,7 @@ class Stability:
     share: float
     seed: int
     seconds: float
+    scheme: str = "subsample"
     version: str = __version__
 
     def to_frame(self) -> pd.DataFrame:
@@ -110,7 +107,7 @@ class Stability:
         >>> found = np.array([[0, 1], [0, 0]], np.uint8)
         >>> frequency = np.array([[0.0, 0.9], [0.1, 0.0]])
         >>> Stability(variables=("A", "B"), frequency=frequency, adjacency=found, consensus=found, n_resamples=10,
-        ...           share=SHARE, seed=0, seconds=1.0).to_frame()
+        ...           share=0.5, seed=0, seconds=1.0).to_frame()
           cause effect  frequency  reverse_frequency  in_graph  in_consensus
         0     A      B        0.9                0.1      True          True
         1     B      A        0.1                0.9     False         False
@@ -130,6 +127,22 @@ class Stability:
         return table.sort_values(
             ["frequency", "cause", "effect"], ascending=[False, True, True], ignore_index=True, kind="stable"
         )
+
+    def added_to(self, result: Result) -> Result:
+        """Return the result with these frequencies, which then are in its table, its page and its exports.
+
+        Examples
+        --------
+        >>> from enco.result.example import small_result
+        >>> result = small_result()
+        >>> found = Stability(variables=result.variables, frequency=result.adjacency * 0.9, adjacency=result.adjacency,
+        ...                   consensus=result.adjacency, n_resamples=10, share=0.5, seed=0, seconds=1.0)
+        >>> found.added_to(result).to_frame()["frequency"].tolist()
+        [0.9, 0.9]
+        """
+        if self.variables != result.variables:
+            raise SettingsError("the refits and the result have different variables: make the refits of this fit")
+        return replace(result, frequency=self.frequency)
 
     def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write `stability.csv` (the table) and `stability.json` (everything) into a folder, each atomically.
@@ -178,7 +191,7 @@ class Stability:
                 frequency=_shares(content["frequency"]),
                 adjacency=_binary(content["adjacency"]),
                 consensus=_binary(content["consensus"]),
-                **{name: content[name] for name in ("n_resamples", "share", "seed", "seconds", "version")},
+                **{name: content[name] for name in ("n_resamples", "scheme", "share", "seed", "seconds", "version")},
             )
         except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
             reason = f"key {error} is missing" if isinstance(error, KeyError) else " ".join(str(error).split())[:200]
@@ -189,7 +202,8 @@ class Stability:
         fine = {
             "variables": n > 0,
             "n_resamples": is_whole(loaded.n_resamples, 1) and is_number(loaded.n_resamples),
-            "share": is_number(loaded.share) and 0 < loaded.share < 1,
+            "scheme": loaded.scheme in SCHEMES,
+            "share": is_number(loaded.share) and 0 < loaded.share <= 1,
             "seed": is_whole(loaded.seed),
             "seconds": is_number(loaded.seconds, 0.0),
             "version": isinstance(loaded.version, str),
@@ -208,26 +222,33 @@ def stability(
     data: InterventionalData,
     n_resamples: int = 20,
     *,
-    share: float = SHARE,
+    scheme: str = "subsample",
+    share: float | None = None,
     fit: tuple[Discovery, Result] | None = None,
     earlier: Stability | None = None,
+    journal: Journal | None = None,
     on_resample: Callable[[int], None] = lambda done: None,
     **options: Unpack[FitOptions],
 ) -> Stability:
-    """Learn the graph again and again from part of the rows, and count how often every edge is found.
+    """Learn the graph again and again from other rows, and count how often every edge is found.
 
     Parameters
     ----------
     data : InterventionalData
     n_resamples : int
         Refits. Each takes a third to a half of the time of a full fit, and `n_jobs` of them run at once.
-    share : float
-        Of the rows of every regime in each resample, drawn without replacement; at least one row is kept.
+    scheme : {"subsample", "half", "bootstrap", "regimes"}
+        What a refit sees: a share of the rows of every regime, drawn without replacement (at least one row is kept);
+        half of them; as many as there are, drawn with replacement; all regimes but one, each in turn.
+    share : float, optional
+        Of the rows, for "subsample"; 1 - 1/e by default.
     fit : (Discovery, Result), optional
         The finished fit of the same data; without it, it is run first.
     earlier : Stability, optional
         The same analysis with fewer resamples: only the missing ones are made, and the result is the same as of all
         at once, except for the seconds, which add up.
+    journal : Journal, optional
+        Of refits that were made before an interruption.
     on_resample : callable
         Called with the number of refits done.
     settings : Settings, optional
@@ -254,7 +275,10 @@ def stability(
     """
     fits = Refits(**options)
     seed = fits.seed
-    _check(n_resamples, share, seed)
+    check_whole("number of resamples", n_resamples, 1)
+    check_whole("seed", seed, 0)
+    check_scheme(data, scheme, share, n_resamples)
+    share, journal = share_of(scheme, share), journal or Journal()
     threads = count_threads(fits.n_jobs)
     chosen = fits.settings or Settings()
     began = time.perf_counter()
@@ -264,7 +288,7 @@ def stability(
     else:
         base, full = fit
     if earlier is not None:
-        _check_earlier(earlier, full, share=share, seed=seed)
+        _check_earlier(earlier, full, scheme=scheme, share=share, seed=seed)
         if earlier.n_resamples >= n_resamples:
             return earlier
     before = 0 if earlier is None else earlier.n_resamples
@@ -273,22 +297,25 @@ def stability(
     rank = np.argsort(base.column)
     considered = base.candidates.dense(np.ones(base.candidates.n_pairs))[np.ix_(rank, rank)] > 0
 
-    def refit(number: int) -> Edges:
+    def refit(number: int, go_on: Callable[[object], None]) -> Edges:
         rng = np.random.default_rng([seed, 2, number])
-        rows = resample(data, share, rng)
+        rows = SCHEMES[scheme](data, share, number, rng)
         again = fits.discovery(rows, _quick(chosen), seed=int(rng.integers(2**32)), candidates=considered)
         if np.array_equal(again.candidates.cause, base.candidates.cause):
             again.model.restore(learned)
         else:  # a column is constant in these rows and takes no part: other networks, which know nothing yet
             again = fits.discovery(rows, chosen, seed=int(rng.integers(2**32)), candidates=considered)
-        graph = fits.result(again, rows).adjacency
+        graph = fits.result(again, rows, go_on).adjacency
         _log.info("refit %d of %d: %d edges", number + 1, n_resamples, graph.sum())
         return graph
 
-    graphs = run_threads(
-        lambda number: refit(before + number),
+    def known(number: int, go_on: Callable[[object], None]) -> Edges:
+        (graph,) = journal.ask(f"refit {number}", lambda: [refit(number, go_on)])
+        return graph
+
+    graphs = fits.run(
+        lambda number, go_on: known(before + number, go_on),
         n_resamples - before,
-        fits.threads,
         lambda done: on_resample(before + done),
     )
     counts: Floats = np.stack(graphs).sum(axis=0, dtype=np.float64)
@@ -301,28 +328,11 @@ def stability(
         adjacency=full.adjacency,
         consensus=_consensus(frequency, full.variables),
         n_resamples=n_resamples,
-        share=float(share),
+        scheme=scheme,
+        share=share,
         seed=seed,
         seconds=time.perf_counter() - began + (0.0 if earlier is None else earlier.seconds),
     )
-
-
-def resample(data: InterventionalData, share: float, rng: np.random.Generator) -> InterventionalData:
-    """Draw a share of the rows of every regime, at least one, without replacement.
-
-    Examples
-    --------
-    >>> x = np.arange(20).reshape(10, 2) % 3
-    >>> data = InterventionalData.from_environments([x, x[:1]], [None, "X1"])
-    >>> [regime.n_rows for regime in resample(data, 0.5, np.random.default_rng(0)).regimes]
-    [5, 1]
-    """
-    regimes = []
-    for regime in data.regimes:
-        kept = max(1, round(share * regime.n_rows))
-        rows = np.sort(rng.permutation(regime.n_rows)[:kept])
-        regimes.append(regime.taking(rows))
-    return InterventionalData._from_checked(data.variables, regimes)
 
 
 def reliability(frequency: ArrayLike, truth: ArrayLike, *, n_bins: int = 10) -> pd.DataFrame:
@@ -374,13 +384,6 @@ def reliability(frequency: ArrayLike, truth: ArrayLike, *, n_bins: int = 10) -> 
     return pd.DataFrame(rows, columns=["lower", "upper", "edges", "mean_frequency", "true_share"])
 
 
-def _check(n_resamples: Any, share: Any, seed: Any) -> None:
-    check_whole("number of resamples", n_resamples, 1)
-    check_whole("seed", seed, 0)
-    if isinstance(share, bool) or not isinstance(share, Real) or not 0 < float(share) < 1:
-        raise SettingsError(f"the share of rows in a resample must lie between 0 and 1, got {share!r}")
-
-
 def _shares(rows: Any) -> Floats:
     matrix = shares_in(rows)
     if matrix is None:
@@ -395,12 +398,13 @@ def _binary(rows: Any) -> Edges:
     return matrix.astype(np.uint8)
 
 
-def _check_earlier(earlier: Stability, full: Result, *, share: float, seed: int) -> None:
+def _check_earlier(earlier: Stability, full: Result, *, scheme: str, share: float, seed: int) -> None:
     """Refuse refits of another graph: counted together, they would mean nothing."""
     same = {
         "variables": earlier.variables == full.variables,
         "graph": np.array_equal(earlier.adjacency, full.adjacency),
-        "share of rows": earlier.share == float(share),
+        "scheme": earlier.scheme == scheme,
+        "share of rows": earlier.share == share,
         "seed": earlier.seed == seed,
         "version": earlier.version == __version__,
     }

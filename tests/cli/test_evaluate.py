@@ -134,3 +134,24 @@ def test_graphs_of_different_size_without_names(folder, capsys):
 def test_missing_argument(capsys):
     assert main(["evaluate", "only.json"]) == 2
     assert capsys.readouterr().err.startswith("error: Missing argument")
+
+
+REFITS = "cause,effect,frequency,reverse_frequency,in_graph,in_consensus\n"
+
+
+def test_of_the_table_of_refits_only_edges_of_the_graph_count(folder, capsys):
+    (folder / "stability.csv").write_text(
+        f"{REFITS}a,b,0.9,0.1,True,True\nb,c,0.8,0.0,True,True\nc,a,0.2,0.0,False,False\n"
+    )
+    result = scores(capsys, "stability.csv")
+    assert (result["shd"], result["average_precision"]) == (0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("row", "word"), [("a,b,often,0,True,True", "'frequency'"), ("a,b,0.5,0,maybe,True", "in_graph")]
+)
+def test_a_damaged_table_of_refits(folder, capsys, row, word):
+    (folder / "stability.csv").write_text(f"{REFITS}{row}\n")
+    assert main(["evaluate", "stability.csv", "truth.json"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert word in line

@@ -179,7 +179,7 @@ def test_refits_are_added_to_a_finished_fit(folder, capsys, monkeypatch):
 def test_refits_that_were_interrupted(folder, capsys, monkeypatch):
     assert fit("--bootstrap", "2", "--report", out="plain") == 0
     with monkeypatch.context() as patch:
-        patch.setattr("enco.stability.resample", lambda *arguments: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr("enco.resampling.resample", lambda *arguments: (_ for _ in ()).throw(KeyboardInterrupt))
         assert fit("--bootstrap", "2", "--report") == 130
     assert "the same command with --resume" in capsys.readouterr().err
     assert fit("--bootstrap", "2", "--report", "--resume") == 0

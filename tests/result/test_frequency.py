@@ -12,7 +12,7 @@ from enco.result import Result
 from enco.result.example import small_result
 from enco.result.null_table import NULL_COLUMNS
 
-TABLE = pd.DataFrame([(0.5, 4, 2.0, 2.0, 0.5), (0.9, 0, 0.0, 0.0, np.nan)], columns=list(NULL_COLUMNS))
+TABLE = pd.DataFrame([(3, 0.5, 4, 2.0, 2.0, 0.5), (3, 0.9, 0, 0.0, 0.0, np.nan)], columns=list(NULL_COLUMNS))
 
 
 @pytest.fixture
@@ -55,5 +55,5 @@ def test_a_damaged_table_is_refused(result, tmp_path, changed):
     content = json.loads((tmp_path / "graph.json").read_text())
     content["null_control"][0] |= changed
     (tmp_path / "graph.json").write_text(json.dumps(content))
-    with pytest.raises(FileFormatError, match="'null_control' must be a list of objects with probability"):
+    with pytest.raises(FileFormatError, match="'null_control' must be a list of objects with permutations"):
         Result.load(tmp_path)

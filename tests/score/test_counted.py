@@ -20,7 +20,7 @@ def by_counts(columns, y, base=None, n_values=None):
     for column in columns:
         span *= int(column.max()) + 1
         number = number * (int(column.max()) + 1) + column
-    corrected(loss, *renumbered(number, span), y.astype(np.int64), n_values, STRENGTHS)
+    corrected(loss, *renumbered(number, span), y.astype(np.int64), n_values, STRENGTHS, np.ones(len(y), np.float32))
     return loss
 
 
@@ -56,7 +56,7 @@ def test_what_is_predicted_is_a_distribution():
             other = y.copy()
             other[row] = value
             loss = -np.log(base[np.arange(50), other]).astype(np.float32)
-            corrected(loss, x.copy(), 3, other, 3, strength)
+            corrected(loss, x.copy(), 3, other, 3, strength, np.ones(len(x), np.float32))
             total[row] += np.exp(-loss[row])
     np.testing.assert_allclose(total, 1.0, rtol=1e-5)
 

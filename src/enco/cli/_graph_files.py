@@ -13,6 +13,7 @@ from enco.errors import FileFormatError
 from enco.io import read_graph
 from enco.io._archive import Archive
 from enco.io._atomic import atomic_file
+from enco.io.graphs import frequencies_from_csv
 from enco.result.fields import shares_in
 from enco.result.folder import GRAPH, result_in
 
@@ -54,6 +55,8 @@ def load_graph(path: Path) -> GraphFile:
             probabilities=_probabilities(content.get("edge_probability"), graph),
             confounded=_confounded(content.get("confounded_pairs"), graph, names or ()),
         )
+    if file.suffix.lower() == ".csv" and names is not None:
+        return replace(graph, probabilities=frequencies_from_csv(file, names))
     if file.suffix.lower() == ".npz":
         with Archive(file) as archive:
             pairs = _pairs(archive, graph) if "confounded_pairs" in archive else None

@@ -44,6 +44,8 @@ class FitRequest:
     force: bool = False
     report: bool = False
     bootstrap: int = 0
+    resample: str = "subsample"
+    null: int = 0
     fdr: float | None = None
     as_json: bool = False
 
@@ -115,7 +117,7 @@ def _fit_anew(request: FitRequest, problem: _Problem) -> None:
     """Fit from the beginning, or from a checkpoint; the result replaces what was in the folder."""
     from enco.cli._outcome import print_json, report_result
     from enco.fitting.networks import write_networks
-    from enco.result.folder import NETWORKS, forget_checkpoint, replacing
+    from enco.result.folder import NETWORKS, REFITS, forget_checkpoint, replacing
     from enco.system.process_memory import peak_memory
 
     out = request.out
@@ -131,14 +133,13 @@ def _fit_anew(request: FitRequest, problem: _Problem) -> None:
         if request.report:
             _write_page(result, problem.data, new)
     forget_checkpoint(out)
-    if request.bootstrap:
-        _add_refits((discovery, result), request, problem)
+    (out / REFITS).unlink(missing_ok=True)  # of an earlier fit
+    result = _with_additions(discovery, result, request, problem)
     if request.as_json:
         print_json(result, out, peak_memory())
         return
     report_result(result, out, page=request.report)
-    if request.bootstrap:
-        _report_refits(out)
+    _report_additions(result, request)
 
 
 def _add_to(result: Result, request: FitRequest, problem: _Problem) -> None:
@@ -152,18 +153,57 @@ def _add_to(result: Result, request: FitRequest, problem: _Problem) -> None:
     drop_checkpoint(out, problem.identity)  # left by a process that was killed in its last moment
     if request.report and not (out / PAGE).exists():
         _write_page(result, problem.data, out)
-    incomplete = _count_refits(out) < request.bootstrap
-    if incomplete:
+    lacking = _lacks_refits(request) or _lacks_control(result, request)
+    if lacking:
         discovery = _discovery(request, problem)
-        read_networks(out / NETWORKS, discovery.model)
-        _add_refits((discovery, result), request, problem)
+        if _lacks_refits(request):
+            read_networks(out / NETWORKS, discovery.model)
+        result = _with_additions(discovery, result, request, problem)
     if request.as_json:
         print_json(result, out, None)
-    elif incomplete:
-        typer.echo(f"{out} holds a finished fit: only the missing refits were made")
-        _report_refits(out)
+    elif lacking:
+        typer.echo(f"{out} holds a finished fit: only what was missing was added")
+        _report_additions(result, request)
     else:
         typer.echo(f"{out} holds a finished fit: there is nothing to resume")
+
+
+def _lacks_refits(request: FitRequest) -> bool:
+    from enco.result.folder import STABILITY
+    from enco.stability import Stability
+
+    there_are = Stability.load(request.out).n_resamples if (request.out / STABILITY).exists() else 0
+    return there_are < request.bootstrap
+
+
+def _lacks_control(result: Result, request: FitRequest) -> bool:
+    table = result.null_control
+    there_are = 0 if table is None or not len(table) else int(table["permutations"].iloc[0])
+    return there_are < request.null
+
+
+def _with_additions(discovery: Discovery, result: Result, request: FitRequest, problem: _Problem) -> Result:
+    """Make the refits and the negative control that were asked for, and put them into the folder."""
+    from enco.cli._additions import add_null_control, add_refits, replace_result
+
+    out, data = request.out, problem.data
+    try:
+        if _lacks_refits(request):
+            known, n, scheme = problem.knowledge, request.bootstrap, request.resample
+            found = add_refits((discovery, result), data, out, known, problem.n_jobs, n, scheme)
+            result = found.added_to(result)
+            replace_result(out, result, found, data)
+        if _lacks_control(result, request):
+            settings, known = problem.settings, problem.knowledge
+            control = add_null_control(result, data, request.null, settings, known, problem.n_jobs)
+            result = control.added_to_result()
+            replace_result(out, result, None, data)
+    except KeyboardInterrupt:
+        typer.echo(
+            "the graph is saved; the same command with --resume (and without --force) makes what is missing", err=True
+        )
+        raise
+    return result
 
 
 def _run(discovery: Discovery, problem: _Problem, out: Path, *, resume: bool) -> Result:
@@ -266,27 +306,11 @@ def _write_page(result: Result, data: InterventionalData, out: Path) -> None:
     write_report(out / PAGE, result, data=data, overwrite=True, follow_links=False)
 
 
-def _count_refits(out: Path) -> int:
-    from enco.result.folder import STABILITY
+def _report_additions(result: Result, request: FitRequest) -> None:
+    from enco.cli._additions import report_null_control, report_stability
     from enco.stability import Stability
 
-    return Stability.load(out).n_resamples if (out / STABILITY).exists() else 0
-
-
-def _add_refits(fit: tuple[Discovery, Result], request: FitRequest, problem: _Problem) -> None:
-    from enco.cli._refits import add_stability
-
-    try:
-        add_stability(fit, problem.data, request.out, problem.knowledge, problem.n_jobs, request.bootstrap)
-    except KeyboardInterrupt:
-        typer.echo(
-            "the graph is saved; the same command with --resume (and without --force) makes the refits", err=True
-        )
-        raise
-
-
-def _report_refits(out: Path) -> None:
-    from enco.cli._refits import report_stability
-    from enco.stability import Stability
-
-    report_stability(Stability.load(out), out)
+    if request.bootstrap:
+        report_stability(Stability.load(request.out), request.out)
+    if request.null:
+        report_null_control(result)

@@ -74,7 +74,8 @@ def check(
         int | None,
         typer.Option(
             metavar="N",
-            help="For data: fit it, and N times with permuted labels. How many edges do labels give by chance?",
+            help="For data: fit it, and N times with permuted labels. How many edges do labels give by chance? With "
+            "--result, the fit is that of the result, whose page then shows the answer.",
         ),
     ] = None,
     set_: SettingPairs = None,
@@ -101,6 +102,7 @@ def check(
       enco check model.bif --data rows.csv --json
       enco check screen.csv --target-column guide --control non-targeting
       enco check screen.csv --null 5
+      enco check screen.csv --null 5 --result result
       enco check --result result
       enco check --result result screen.csv --targets map.toml
     """  # noqa: D301 - a real backspace keeps the lines of the paragraph apart
@@ -122,9 +124,15 @@ def check(
             context=context,
         )
 
-    if null is not None and (result is not None or file is None or _model(file) is not None):
-        raise SettingsError("--null permutes the labels of data: name a data file, and neither a model nor --result")
+    if null is not None and (file is None or _model(file) is not None):
+        raise SettingsError("--null permutes the labels of data: name a data file, and no model")
     of_model = {"--lambda": sparsity, "--rows": rows, "--budget": budget, "--data": data}
+    if null is not None and file is not None:
+        _refuse(of_model, f"the data file {file}")
+        if result is not None and set_:
+            raise SettingsError("--set belongs to a fit, and --result has one: leave one of the two out")
+        _check_labels(load(Path(file), targets), null, set_, seed, threads, result, as_json=as_json)
+        return
     if result is not None:
         _refuse(of_model, f"the result {result}")
         _check_result(result, None if file is None else load(Path(file), targets), as_json=as_json)
@@ -149,9 +157,6 @@ def check(
     _refuse(of_model, f"the data file {file}")
     from enco.theory import check_data
 
-    if null is not None:
-        _check_labels(load(Path(file), targets), null, set_, seed, threads, as_json=as_json)
-        return
     found = check_data(load(Path(file), targets))
     typer.echo(json.dumps(found.to_dict(), indent=2) if as_json else str(found))
 
@@ -162,37 +167,39 @@ def _check_labels(
     pairs: list[str] | None,
     seed: int,
     threads: int | None,
+    folder: Path | None,
     *,
     as_json: bool,
 ) -> None:
-    """Fit with real and permuted labels, and count edges."""
-    from enco.cli._bench_progress import watch_share
+    """Fit with real and permuted labels, and count edges; a result that is there serves as the fit with real ones."""
+    from enco.cli._additions import replace_result, report_null_control, watch_fits
     from enco.cli.fit import _settings
+    from enco.io._lock import locked
     from enco.null_control import null_control
+    from enco.result import Result
+    from enco.settings import Settings
 
-    with watch_share("fits") as on_progress:
+    result = None if folder is None else Result.load(folder)
+    with watch_fits("fit", 1 + n_permutations) as on_fit:
         control = null_control(
             data,
             n_permutations,
-            settings=_settings(pairs or []),
-            seed=seed,
+            result=result,
+            settings=_settings(pairs or []) if result is None else Settings(**result.settings),
+            seed=seed if result is None else result.seed,
             n_jobs=threads,
-            on_fit=lambda done: on_progress(done / (1 + n_permutations)),
+            on_fit=on_fit,
         )
+    found = control.added_to_result()
+    if folder is not None:
+        with locked(folder):
+            replace_result(folder, found, None, data)
     table = control.table()
     if as_json:
-        records = table.astype(object).where(table.notna(), None).to_dict("records")
+        records = table.drop(columns="permutations").astype(object).where(table.notna(), None).to_dict("records")
         typer.echo(json.dumps({"permutations": n_permutations, "thresholds": records}, indent=2))
         return
-    typer.echo(f"edges with the real labels, and on average with {n_permutations} permutations of them:")
-    typer.echo("  probability   edges   by chance   beyond chance   false discovery rate")
-    for least, edges, by_chance, beyond, fdr in table.itertuples(index=False):
-        rate = "-" if fdr != fdr else f"{fdr:.2f}"
-        typer.echo(f"  {f'{least} and more':<13} {edges:>5}   {by_chance:>9.1f}   {beyond:>13.1f}   {rate:>20}")
-    typer.echo(
-        "dependence does not need labels, directions do: an edge that is as sure with permuted labels does not rest on "
-        "what was done"
-    )
+    report_null_control(found)
 
 
 def _refuse(of_model: dict[str, Any], what: str) -> None:

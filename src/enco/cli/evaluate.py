@@ -24,12 +24,13 @@ def evaluate(
 
     Prints SHD, SID, precision, recall and more. Graphs with names are matched by name. SID and the
     adjustment distances need acyclic graphs; edge probabilities and confounded pairs are scored when the
-    files hold them.
+    files hold them. Of the table of refits (stability.csv), the edges of the graph count, and frequencies are scored.
 
     \b
     For example:
       enco evaluate prediction.csv data.npz
       enco evaluate prediction.json truth.json --json
+      enco evaluate result/stability.csv data.npz
     """  # noqa: D301 - a real backspace keeps the lines of the paragraph apart
     from enco import metrics
     from enco.cli._graph_files import load_graphs

@@ -80,7 +80,23 @@ def fit(
     bootstrap: Annotated[
         int,
         typer.Option(
-            min=0, max=100_000, metavar="B", help="Then refit B times on part of the rows: how stable is every edge?"
+            min=0, max=100_000, metavar="B", help="Then refit B times on other rows: how often does every edge return?"
+        ),
+    ] = 0,
+    resample: Annotated[
+        str,
+        typer.Option(
+            help="Rows of a refit: subsample (63 % of every regime), half, bootstrap (as many, drawn with replacement) "
+            "or regimes (all but one intervention regime, each in turn)."
+        ),
+    ] = "subsample",
+    null: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=100_000,
+            metavar="N",
+            help="Then fit N times with permuted labels: how many edges do labels give by chance?",
         ),
     ] = 0,
     fdr: Annotated[
@@ -96,9 +112,10 @@ def fit(
     """Learn the causal graph behind a data file.
 
     Writes graph.json, edges.csv, history.csv, parameters.npz and networks.npz to the folder; --report adds a page for
-    the browser, --bootstrap stability.csv and stability.json, which say how often each edge was found again. A
+    the browser, --bootstrap stability.csv and stability.json, which say how often each edge was found again, and
+    --null the table of a negative control. A
     checkpoint is kept there while the fit runs: after Ctrl-C, or a crash, the same command with --resume continues to
-    the same result. On a finished fit, --resume --bootstrap B adds the refits that are missing.
+    the same result. On a finished fit, --resume adds the refits, or the negative control, that are missing.
 
     \b
     A file of background knowledge may look like this:
@@ -127,12 +144,17 @@ def fit(
       enco fit data.npz --set sparsity=0.01 --set max_epochs=50 --seed 3 --out result
       enco fit data.npz --out result --resume
       enco fit data.npz --out result --bootstrap 20
+      enco fit data.npz --out result --bootstrap 8 --resample regimes
+      enco fit data.npz --out result --null 5 --report
       enco fit data.npz --out result --fdr 0.1
       enco fit thousand.npz --candidates screen --out result
     """  # noqa: D301 - a real backspace keeps the lines of the paragraph apart
     from enco.errors import SettingsError
+    from enco.resampling import SCHEMES
     from enco.settings import Settings
 
+    if resample not in SCHEMES:
+        raise SettingsError(f"--resample must be one of {', '.join(SCHEMES)}, got {resample!r}")
     chosen = {"latent": latent, "off_target": off_target, "regime_shift": regime_shift}
     switches = [f"{name}=true" for name, on in chosen.items() if on]
     given = [
@@ -161,6 +183,8 @@ def fit(
         force=force,
         report=report,
         bootstrap=bootstrap,
+        resample=resample,
+        null=null,
         fdr=fdr,
         as_json=as_json,
     )

@@ -146,10 +146,21 @@ def _merge(condition: Condition, parts: Sequence[Regime], dtype: type[np.generic
         return parts[0]
     codes: NDArray[Any] = np.concatenate([part.codes for part in parts])
     if dtype == np.uint8 and codes.dtype != np.uint8 and codes.size and int(codes.max()) > 255:
-        return Regime.of(
-            condition, codes, np.concatenate([part.reals for part in parts])
-        )  # check_values will refuse it
-    return Regime.of(condition, codes.astype(dtype), np.concatenate([part.reals for part in parts]))
+        dtype = codes.dtype.type  # check_values will refuse it
+    reals = np.concatenate([part.reals for part in parts])
+    return Regime.of(condition, codes.astype(dtype), reals, _sources(parts))
+
+
+def _sources(parts: Sequence[Regime]) -> NDArray[np.int64] | None:
+    """Give the rows that those of several regimes are copies of numbers of their own, [rows]; None if none are."""
+    if all(part.source is None for part in parts):
+        return None
+    numbers, begin = [], 0
+    for part in parts:
+        source = np.arange(part.n_rows) if part.source is None else part.source
+        numbers.append(source + begin)
+        begin += int(source.max(initial=-1)) + 1
+    return np.concatenate(numbers)
 
 
 def _row_blocks(values: NDArray[Any]) -> list[tuple[int, NDArray[Any]]]:

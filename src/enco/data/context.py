@@ -29,6 +29,7 @@ def with_regimes_as_context(data: InterventionalData) -> InterventionalData:
             regime.condition,
             np.column_stack([regime.codes.astype(dtype), np.full(regime.n_rows, k, dtype)]),
             regime.reals,
+            regime.source,
         )
         for k, regime in enumerate(data.regimes)
     ]

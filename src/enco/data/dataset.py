@@ -252,6 +252,7 @@ class InterventionalData(FormatMethods):
                 regime.condition._replace(targets=tuple(moved[position] for position in regime.targets)),
                 _take_columns(regime.codes, codes),
                 _take_columns(regime.reals, reals),
+                regime.source,
             )
             for regime in self.regimes
         ]
@@ -316,7 +317,7 @@ class InterventionalData(FormatMethods):
             if claim not in CLAIMS:
                 raise DataError(f"the intervention {name!r} cannot be {claim!r}: choose from {', '.join(CLAIMS)}")
         regimes = [
-            Regime.of(it.condition._replace(label=name, claim=claims[name]), it.codes, it.reals)
+            it.under(it.condition._replace(label=name, claim=claims[name]))
             if (name := self.regime_name(it)) in claims
             else it
             for it in self.interventional

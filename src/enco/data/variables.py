@@ -190,6 +190,9 @@ class Regime:
         Values of the continuous variables in the order of the variables.
     label, unknown, claim
         See `Condition`.
+    source : ndarray of int64 [rows], optional
+        Where rows are drawn from others: the number of the row that each is a copy of. Copies of one row are never on
+        both sides of a split of the rows.
 
     Examples
     --------
@@ -206,11 +209,18 @@ class Regime:
     label: str | None = None
     unknown: bool = False
     claim: str | None = None
+    source: NDArray[np.int64] | None = None
 
     @classmethod
-    def of(cls, condition: Condition, codes: Codes, reals: NDArray[np.float32]) -> Regime:
+    def of(
+        cls,
+        condition: Condition,
+        codes: Codes,
+        reals: NDArray[np.float32],
+        source: NDArray[np.int64] | None = None,
+    ) -> Regime:
         """Put a condition and its rows together."""
-        return cls(condition.targets, codes, reals, condition.label, condition.unknown, condition.claim)
+        return cls(condition.targets, codes, reals, condition.label, condition.unknown, condition.claim, source)
 
     def __post_init__(self) -> None:
         targets = tuple(sorted(int(position) for position in self.targets))
@@ -272,7 +282,25 @@ class Regime:
 
     def taking(self, rows: Any) -> Regime:
         """Return the same regime with some of its rows."""
-        return Regime.of(self.condition, self.codes[rows], self.reals[rows])
+        source = None if self.source is None else self.source[rows]
+        return Regime.of(self.condition, self.codes[rows], self.reals[rows], source)
+
+    def under(self, condition: Condition) -> Regime:
+        """Return the same rows under another condition."""
+        return Regime.of(condition, self.codes, self.reals, self.source)
+
+    def drawn(self, rows: NDArray[np.int64]) -> Regime:
+        """Return the same regime with rows drawn from its own, which may repeat and are known as copies.
+
+        Examples
+        --------
+        >>> regime = Regime((), np.array([[7], [8]], np.uint8), np.zeros((2, 0), np.float32))
+        >>> twice = regime.drawn(np.array([1, 1]))
+        >>> twice.codes[:, 0].tolist(), twice.source.tolist()
+        ([8, 8], [1, 1])
+        """
+        source = np.arange(self.n_rows) if self.source is None else self.source
+        return Regime.of(self.condition, self.codes[rows], self.reals[rows], source[rows])
 
 
 def code_dtype(most_levels: int) -> type[np.uint8] | type[np.uint16]:

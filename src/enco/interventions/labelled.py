@@ -29,7 +29,7 @@ def named(regime: Regime, column: NDArray[np.int64]) -> Regime:
     (1,)
     """
     targets = tuple(sorted(np.argsort(column)[list(regime.targets)].tolist()))
-    return Regime.of(regime.condition._replace(targets=targets), regime.codes, regime.reals)
+    return regime.under(regime.condition._replace(targets=targets))
 
 
 def by_name(regimes: Sequence[Regime], column: NDArray[np.int64]) -> list[Regime]:

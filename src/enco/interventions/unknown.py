@@ -5,7 +5,7 @@ the variable whose distribution is the least likely to be the observational one.
 every variable whether the regime has hit it, and takes back what its parents explain (`enco.score.suspects`).
 """
 
-from enco.data import InterventionalData, Regime
+from enco.data import InterventionalData
 from enco.interventions.shifts import Shifts
 
 __all__ = ["with_guessed_targets"]
@@ -29,5 +29,5 @@ def with_guessed_targets(data: InterventionalData, shifts: Shifts) -> Interventi
             free = [j for j in range(data.n_variables) if not data.is_context[j]]
             first = min(free, key=lambda j: (shifts.log_p[k, j], -shifts.size[k, j], data.names[j]))
             known = regime.condition._replace(targets=(first,), unknown=False)
-            regimes[1 + k] = Regime.of(known, regime.codes, regime.reals)
+            regimes[1 + k] = regime.under(known)
     return InterventionalData._from_checked(data.variables, regimes)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from enco.data import InterventionalData, Regime
+from enco.data import InterventionalData
 from enco.data.variables import Condition
 from enco.interventions.two_sample import effect_p_values
 
@@ -129,5 +129,5 @@ def believed(data: InterventionalData, verdicts: Sequence[Verdict]) -> Intervent
     for k, regime in enumerate(data.interventional):
         targets = tuple(target for target in regime.targets if (k, target) not in in_vain)
         condition = regime.condition._replace(targets=targets) if targets else Condition()
-        regimes.append(Regime.of(condition, regime.codes, regime.reals))
+        regimes.append(regime.under(condition))
     return InterventionalData._from_checked(data.variables, regimes)

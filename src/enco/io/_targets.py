@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from enco.data import InterventionalData
 from enco.data.meanings import Meaning, Meanings
-from enco.data.variables import Condition, Regime
+from enco.data.variables import Condition
 from enco.errors import DataError
 from enco.io._record import Notation
 
@@ -214,7 +214,7 @@ def relabelled(data: InterventionalData, meanings: Meanings) -> InterventionalDa
     regimes = [data.observational]
     for name, regime in zip(names, data.interventional, strict=True):
         condition = meanings.condition(name, positions)
-        regimes.append(regime if condition is None else Regime.of(condition, regime.codes, regime.reals))
+        regimes.append(regime if condition is None else regime.under(condition))
     return InterventionalData._from_checked(data.variables, regimes)
 
 

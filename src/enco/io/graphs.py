@@ -6,7 +6,8 @@ suffix     content
 ``.npz``   ``adj_matrix`` [N, N] and, optionally, ``names`` [N]
 ``.json``  an object with ``variables`` (names) and ``adjacency`` (N lists of N zeros or ones)
 ``.csv``   a square matrix with names in the first row and the first column, or a list of edges with the
-           columns ``cause`` and ``effect``
+           columns ``cause`` and ``effect``; where there is a column ``in_graph``, as in the table of refits,
+           those that it marks
 =========  ===================================================================================================
 """
 
@@ -17,7 +18,7 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,9 @@ from enco.io._cells import from_plain_text
 from enco.io._paths import existing_file
 from enco.io.formats import find_format, suffixes_in_words
 
-__all__ = ["graph_from_csv", "graph_from_json", "graph_from_npz", "read_graph"]
+__all__ = ["frequencies_from_csv", "graph_from_csv", "graph_from_json", "graph_from_npz", "read_graph"]
+
+IN_GRAPH, FREQUENCY = "in_graph", "frequency"  # columns of the table of refits
 
 
 def read_graph(
@@ -109,16 +112,11 @@ def graph_from_json(source: Path) -> _Found:
 
 def graph_from_csv(source: Path) -> _Found:
     """Read a graph from a CSV file, a matrix or a list of edges."""
-    try:
-        with source.open(newline="", encoding="utf-8-sig") as file:
-            rows = [[from_plain_text(cell) for cell in row] for row in csv.reader(file, strict=True) if row]
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise FileFormatError(f"{source}: this is not a readable CSV file ({error})") from error
-    if not rows:
-        raise FileFormatError(f"{source}: the file is empty; it needs a matrix with names or a list of edges")
+    rows = _rows(source)
     header = [cell.strip() for cell in rows[0]]
     if "cause" in header and "effect" in header:
-        return _from_edges(source, rows, header.index("cause"), header.index("effect"))
+        names, edges = _edges(source, rows, header)
+        return names, _matrix(edges, [not edge.left_out for edge in edges], len(names)) > 0, False
     names = rows[0][1:]
     body = rows[1:]
     if len(body) != len(names) or any(len(row) != len(names) + 1 for row in body):
@@ -134,18 +132,66 @@ def graph_from_csv(source: Path) -> _Found:
         raise FileFormatError(f"{source}: the matrix holds something else than 0 and 1 ({error})") from None
 
 
-def _from_edges(source: Path, rows: list[list[str]], cause: int, effect: int) -> _Found:
+def frequencies_from_csv(source: Path, names: Sequence[str]) -> NDArray[np.float64] | None:
+    """Return how often refits found each edge, [N, N], if the file is the table of refits; else None."""
+    rows = _rows(source)
+    header = [cell.strip() for cell in rows[0]]
+    if not {"cause", "effect", IN_GRAPH, FREQUENCY} <= set(header):
+        return None
+    found, edges = _edges(source, rows, header)
+    place = header.index(FREQUENCY)
+    try:
+        shares = [float(row[place]) for row in rows[1:]]
+    except (ValueError, IndexError):
+        shares = [-1.0]
+    if not all(0 <= share <= 1 for share in shares):
+        raise FileFormatError(f"{source}: the column {FREQUENCY!r} holds something else than numbers from 0 to 1")
+    column = [names.index(name) for name in found]
+    matrix = np.zeros((len(names), len(names)))
+    matrix[np.ix_(column, column)] = _matrix(edges, shares, len(found))
+    return matrix
+
+
+class _Edge(NamedTuple):
+    cause: int
+    effect: int
+    left_out: bool
+
+
+def _rows(source: Path) -> list[list[str]]:
+    try:
+        with source.open(newline="", encoding="utf-8-sig") as file:
+            rows = [[from_plain_text(cell) for cell in row] for row in csv.reader(file, strict=True) if row]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise FileFormatError(f"{source}: this is not a readable CSV file ({error})") from error
+    if not rows:
+        raise FileFormatError(f"{source}: the file is empty; it needs a matrix with names or a list of edges")
+    return rows
+
+
+def _edges(source: Path, rows: list[list[str]], header: list[str]) -> tuple[list[str], list[_Edge]]:
+    """List the edges of a table; that of refits has some that are not in the graph, and says so."""
+    cause, effect = header.index("cause"), header.index("effect")
+    told = header.index(IN_GRAPH) if IN_GRAPH in header else None
     position: dict[str, int] = {}
     edges = []
     for number, row in enumerate(rows[1:], start=1):
         if len(row) <= max(cause, effect) or not row[cause].strip() or not row[effect].strip():
             raise FileFormatError(f"{source}: edge {number} lacks its cause or its effect; fill it in")
-        edges.append(tuple(position.setdefault(row[column], len(position)) for column in (cause, effect)))
+        said = "" if told is None or len(row) <= told else row[told].strip().lower()
+        if told is not None and said not in ("true", "false"):
+            raise FileFormatError(f"{source}: edge {number} has {IN_GRAPH} {said!r}; write True or False")
+        start, end = (position.setdefault(row[column], len(position)) for column in (cause, effect))
+        edges.append(_Edge(start, end, said == "false"))
     _check_shape(source, (len(position), len(position)))
-    matrix = np.zeros((len(position), len(position)), dtype=np.bool_)
-    for start, end in edges:
-        matrix[start, end] = True
-    return list(position), matrix, False
+    return list(position), edges
+
+
+def _matrix(edges: Sequence[_Edge], values: Sequence[float], n: int) -> NDArray[np.float64]:
+    matrix = np.zeros((n, n))
+    for edge, value in zip(edges, values, strict=True):
+        matrix[edge.cause, edge.effect] = max(matrix[edge.cause, edge.effect], value)
+    return matrix
 
 
 def _check_shape(source: Path, shape: tuple[int, ...]) -> None:

@@ -27,6 +27,7 @@ __all__ = [
     "NETWORKS",
     "PAGE",
     "PARAMETERS",
+    "REFITS",
     "STABILITY",
     "STABILITY_TABLE",
     "forget_checkpoint",
@@ -41,6 +42,7 @@ GRAPH, EDGES, HISTORY, PARAMETERS = "graph.json", "edges.csv", "history.csv", "p
 NETWORKS = "networks.npz"  # beside them if `enco fit` wrote them: refits begin with these
 STABILITY, STABILITY_TABLE = "stability.json", "stability.csv"  # if the fit was asked for it
 PAGE = "report.html"  # likewise
+REFITS = "refits.journal"  # those that are done, until all are
 CHECKPOINT = "checkpoint.npz"  # of a fit that is not finished: Algorithm 1 ...
 JOURNAL = "checkpoint.journal"  # ... and what follows it
 

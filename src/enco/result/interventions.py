@@ -322,7 +322,7 @@ def with_inferred_targets(data: InterventionalData, table: pd.DataFrame | None) 
             targets = tuple(sorted(data.position(name) for name in rows["target"] if name))
             targets = targets if len(targets) < data.n_variables else ()  # some variable must be left to predict
             condition = condition._replace(targets=targets, unknown=not targets)
-        regimes.append(Regime.of(condition, regime.codes, regime.reals))
+        regimes.append(regime.under(condition))
     return InterventionalData._from_checked(data.variables, regimes)
 
 

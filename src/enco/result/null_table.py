@@ -11,7 +11,7 @@ from enco.result.fields import is_number
 
 __all__ = ["NULL_COLUMNS", "null_control_in"]
 
-NULL_COLUMNS = ("probability", "edges", "by_chance", "beyond_chance", "fdr")
+NULL_COLUMNS = ("permutations", "probability", "edges", "by_chance", "beyond_chance", "fdr")
 
 
 def null_control_in(source: Path, records: Any) -> pd.DataFrame | None:
@@ -22,7 +22,7 @@ def null_control_in(source: Path, records: Any) -> pd.DataFrame | None:
     >>> null_control_in(Path("graph.json"), {"probability": 0.5})
     Traceback (most recent call last):
         ...
-    enco.errors.FileFormatError: graph.json: 'null_control' must be a list of objects with probability, ...
+    enco.errors.FileFormatError: graph.json: 'null_control' must be a list of objects with permutations, ...
     """
     if records is None:
         return None
@@ -38,4 +38,4 @@ def null_control_in(source: Path, records: Any) -> pd.DataFrame | None:
     if not valid:
         raise FileFormatError(f"{source}: 'null_control' must be a list of objects with {', '.join(NULL_COLUMNS)}")
     table = pd.DataFrame(records, columns=list(NULL_COLUMNS)).astype(float)
-    return table.astype({"edges": np.int64})
+    return table.astype({"permutations": np.int64, "edges": np.int64})

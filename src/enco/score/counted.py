@@ -45,6 +45,7 @@ class CountedPredictor(NetworkPredictor):
         # Rows that the regime has hit in part are no example of the variable's usual mechanism, and are not counted.
         self._free = np.flatnonzero(networks.sample.free[effect][networks.sample.origin[self._order]])
         self._y = self._column(effect).astype(np.int64)
+        self._copies = networks.sample.copies[self._order[self._free]]
 
     def _row_losses(self, parents: Parents, causes: Sequence[int]) -> NDArray[np.float32]:
         losses = super()._row_losses(parents, causes)
@@ -57,7 +58,7 @@ class CountedPredictor(NetworkPredictor):
                 numbers[begun] = self._numbered(np.zeros(len(self._y), np.int64), 1, sorted(begun))
             configuration, n = self._numbered(*numbers[begun], sorted(family - begun))
             counted = loss[free]
-            corrected(counted, configuration, n, self._y, int(self._levels[self._effect]), STRENGTHS)
+            corrected(counted, configuration, n, self._y, int(self._levels[self._effect]), STRENGTHS, self._copies)
             loss[free] = counted
         return losses
 
@@ -72,7 +73,7 @@ class CountedPredictor(NetworkPredictor):
         place = order[np.searchsorted(sample_rows, rows, sorter=order)]
         y = self._y[place]
         here = count[configuration[place]]
-        here[np.arange(len(rows)), y] -= 1.0  # besides the row itself
+        here[np.arange(len(rows)), y] -= self._copies[place]  # the row itself is none of the others
         among = here.sum(axis=1, keepdims=True)
         tried = (np.log((here + s * base) / (among + s)) for s in STRENGTHS.astype(np.float64))
         return max(tried, key=lambda told: float(told[np.arange(len(rows)), y].sum()))

@@ -16,18 +16,23 @@ STRENGTHS = (4.0 ** np.arange(-5, 11)).astype(np.float32)  # for functions, to w
 
 
 @njit(cache=True, nogil=True)
-def corrected(loss: Block, configuration: I64, n_configurations: int, y: I64, n_values: int, strengths: Block) -> None:
-    """Replace the loss of each row by that of counts of all others, smoothed by what the loss says, [rows]."""
+def corrected(
+    loss: Block, configuration: I64, n_configurations: int, y: I64, n_values: int, strengths: Block, copies: Block
+) -> None:
+    """Replace the loss of each row by that of counts of all others, smoothed by what the loss says, [rows].
+
+    A row that was drawn several times is there in `copies`, itself included, none of which is another row.
+    """
     rows = len(y)
     cell, n_cells = renumbered(configuration * n_values + y, n_configurations * n_values)
-    count, among = np.full(n_cells, f32(-1.0)), np.full(n_configurations, f32(-1.0))  # besides the row itself
+    count, among = np.zeros(n_cells, f32), np.zeros(n_configurations, f32)
     for row in range(rows):
         count[cell[row]] += f32(1.0)
         among[configuration[row]] += f32(1.0)
     alike, others, base = np.empty(rows, f32), np.empty(rows, f32), np.empty(rows, f32)
     for row in range(rows):
-        alike[row] = count[cell[row]]
-        others[row] = among[configuration[row]]
+        alike[row] = count[cell[row]] - copies[row]
+        others[row] = among[configuration[row]] - copies[row]
     for row in range(rows):
         base[row] = fast_exp(-loss[row])
     place = len(strengths) - 1  # the network alone, nearly

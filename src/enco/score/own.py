@@ -155,7 +155,7 @@ class OwnMechanism:
             width = int(self.levels[parent])
             configuration, count = renumbered(configuration * width + self.columns[parent], count * width)
         loss = self.marginal.astype(np.float32)
-        corrected(loss, configuration, count, y.astype(np.int64), n, STRENGTHS)
+        corrected(loss, configuration, count, y.astype(np.int64), n, STRENGTHS, np.ones(len(y), np.float32))
         return loss.astype(np.float64)
 
     def _features(self, parent: int) -> Floats:

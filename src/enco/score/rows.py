@@ -105,8 +105,9 @@ class Sample:
             alike = sum(other.n_rows for other in regimes if bool(other.targets) == bool(regime.targets))
             count = int(np.ceil(regime.n_rows * min(1.0, MOST_ROWS / max(1, alike))))
             rows = np.sort(rng.permutation(regime.n_rows)[:count])
-            taken.append(regime.taking(rows))
-            folds.append(rng.permutation(count) % N_FOLDS)
+            taken.append(part := regime.taking(rows))
+            _, source = (None, slice(None)) if part.source is None else np.unique(part.source, return_inverse=True)
+            folds.append((rng.permutation(count) % N_FOLDS)[source])  # copies of one row in one fold
         counts = np.array([regime.n_rows for regime in taken])
         return cls(
             taken,
@@ -124,6 +125,15 @@ class Sample:
             np.concatenate([regime.codes for regime in self.regimes]),
             np.concatenate([regime.reals for regime in self.regimes]),
         )
+
+    @cached_property
+    def copies(self) -> NDArray[np.float32]:
+        """How often the row that each is was drawn, [rows]; 1 where rows are not drawn from others."""
+        counts = [
+            np.ones(regime.n_rows, np.int64) if regime.source is None else np.bincount(regime.source)[regime.source]
+            for regime in self.regimes
+        ]
+        return np.concatenate(counts).astype(np.float32)
 
     def learned(self, fold: int) -> list[tuple[Regime, I64]]:
         """Rows of each regime that are not in a fold."""

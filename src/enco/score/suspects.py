@@ -122,6 +122,6 @@ def with_hits(
     for suspect in found:
         targets[suspect.regime].add(suspect.variable)
     return [
-        Regime.of(regime.condition._replace(targets=tuple(sorted(hit))), regime.codes, regime.reals)
+        regime.under(regime.condition._replace(targets=tuple(sorted(hit))))
         for regime, hit in zip(regimes, targets, strict=True)
     ]

@@ -1,11 +1,14 @@
 """Results to make pages of: any size, any names, quicker than a fit."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from enco.graphs import topological_order
 from enco.result import Result
+from enco.result.confidence import Confidence
 from enco.result.evidence import Evidence
 
 
@@ -34,6 +37,30 @@ def make_result(names, *, edges_per_variable=2.0, seed=0, **changes):
         "seconds": 1.5,
     }
     return Result(**(content | changes))
+
+
+def searched(result, *, refits=10, seed=0):
+    """Add what a search and refits leave: gains, slopes where there are some, and frequencies."""
+    rng = np.random.default_rng(seed)
+    n = len(result.variables)
+    there = result.adjacency.astype(bool)
+    number = lambda low, high: np.where(there, rng.uniform(low, high, (n, n)), np.nan)  # noqa: E731
+    confidence = Confidence(
+        existence=np.where(there, rng.uniform(0.8, 1.0, (n, n)), 0.1),
+        orientation=np.where(there, rng.uniform(0.7, 1.0, (n, n)), 0.5),
+        gain=number(5.0, 5000.0),
+        gain_error=np.where(rng.random((n, n)) < 0.8, number(0.5, 40.0), np.nan),
+        slope=np.where(rng.random((n, n)) < 0.5, number(-1.0, 1.0), np.nan),
+        nearby=np.zeros((n, n)),
+        doubt=np.zeros((n, n)),
+    )
+    frequency = np.where(there, rng.integers(0, refits + 1, (n, n)), 0) / refits
+    return replace(result, confidence=confidence, frequency=frequency)
+
+
+@pytest.fixture(name="searched")
+def searched_fixture():
+    return searched
 
 
 @pytest.fixture(name="make_result")

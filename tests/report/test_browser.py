@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from enco.io._cells import from_plain_text
 from enco.report import write_report
 
 pytestmark = pytest.mark.browser
@@ -76,6 +77,14 @@ class Page:
         self.run(
             "const slider = document.getElementById('threshold'); slider.value = arguments[0];"
             "slider.dispatchEvent(new Event('input'))",
+            value,
+        )
+
+    def select(self, control, value):
+        self.run(
+            "const select = document.getElementById(arguments[0]); select.value = arguments[1];"
+            "select.dispatchEvent(new Event('change'))",
+            control,
             value,
         )
 
@@ -150,6 +159,101 @@ def test_the_slider_hides_improbable_edges(open_page, result):
     assert page.count("#view .edge:not(.off)") == result.n_edges
 
 
+def test_slider_and_lines_follow_the_chosen_number(open_page, result, searched):
+    result = searched(result)
+    page = open_page(result)
+    table = result.to_frame()
+    lines = (
+        "return [...document.querySelectorAll('#view .edge')].map((edge) => [Number(edge.getAttribute('stroke-width')),"
+        "Number(edge.getAttribute('opacity')), Number(edge.dataset.step), getComputedStyle(edge).stroke])"
+    )
+    for name, words in (("frequency", "frequency over refits"), ("probability", "probability")):
+        page.select("by", name)
+        assert page.text("#status").startswith(f"Edges follow the {words}. ")
+        assert page.text(".legend .by") == words
+        assert page.text("label .by") == words
+        value = table[name].to_numpy()  # edges are drawn in the order of the table
+        width, opacity, step, colour = zip(*page.run(lines), strict=True)
+        assert list(step) == [int((np.array([0.5, 0.7, 0.9, 0.95]) <= each).sum()) for each in value]
+        by_value = np.argsort(value, kind="stable")
+        assert (np.diff(np.array(width)[by_value]) >= 0).all()
+        assert (np.diff(np.array(opacity)[by_value]) >= 0).all()
+        assert width[by_value[-1]] > width[by_value[0]]
+        assert len(set(zip(step, colour, strict=True))) == len(set(step)) == len(set(colour)) > 1
+        for threshold in (0.65, 0.85):
+            page.slide(threshold)
+            left = int((value >= threshold).sum())
+            assert 0 < left < result.n_edges
+            assert page.count("#view .edge:not(.off)") == left
+            assert page.text("#count").startswith(f"{left:,} edge")
+        # The slider stays where it is, and means the other number now.
+    page.select("by", "frequency")
+    assert page.count("#view .edge:not(.off)") == (table["frequency"] >= 0.85).sum()
+
+
+def test_the_numbers_of_a_chosen_variable_are_those_of_the_lines(open_page, make_result, searched):
+    result = searched(make_result(names_of(25), edges_per_variable=3.0))
+    page = open_page(result)
+    cause = int(np.argmax(result.adjacency.sum(axis=1)))
+    page.type("#search", result.variables[cause])
+    effects = result.to_frame().query("cause == @result.variables[@cause]")
+    shown = "return [...document.querySelectorAll('#details ul:last-child li span')].map((it) => it.textContent)"
+    for name in ("probability", "frequency"):
+        page.select("by", name)
+        assert page.run(shown) == [f"{value:.2f}" for value in sorted(effects[name], reverse=True)]
+
+
+def test_the_legend_has_the_colours_of_the_lines(open_page, make_result, searched):
+    page = open_page(searched(make_result(names_of(25), edges_per_variable=3.0)))
+    colours = (
+        "return Object.fromEntries([...document.querySelectorAll(arguments[0])]"
+        ".map((line) => [line.dataset.step, getComputedStyle(line).stroke]))"
+    )
+    for _ in ("light", "dark"):
+        page.select("by", "frequency")
+        legend, drawn = page.run(colours, ".legend .edge"), page.run(colours, "#view .edge")
+        assert len(set(legend.values())) == 5
+        assert drawn.items() <= legend.items()
+        page.click("#theme")
+
+
+def test_without_refits_there_is_nothing_to_choose(open_page, make_result):
+    page = open_page(make_result(names_of(5)))
+    assert page.count("#by") == 0
+    assert page.count("th[data-key=frequency]") == 0
+    assert page.count("#matrix-kind option[value=frequency]") == 0
+
+
+def test_cells_without_a_number_are_empty_and_last(open_page, make_result, searched):
+    result = searched(make_result(names_of(25), edges_per_variable=3.0))
+    truth = result.adjacency.copy()
+    truth[tuple(np.argwhere((truth == 0) & (truth.T == 0) & ~np.eye(25, dtype=bool))[0])] = 1
+    page = open_page(result, truth=truth)
+    headings = page.run("return [...document.querySelectorAll('#table th')].map((cell) => cell.textContent)")
+    assert headings == [
+        "cause", "effect", "probability", "existence", "orientation", "frequency", "source", "gain", "slope",
+        "experiments", "rows", "direction rows", "adjacent intervention", "truth",
+    ]  # fmt: skip
+    table = result.to_frame()
+    known = int(table["slope"].notna().sum())
+    slope = headings.index("slope")
+    for direction in ("down", "up"):
+        page.click("th[data-key=slope] button")
+        shown = page.listed(slope)
+        assert shown[known:] == [""] * (len(table) + 1 - known)
+        values = [float(text.replace("\u2212", "-")) for text in shown[:known]]
+        assert values == sorted(values, reverse=direction == "down")
+        assert all(text.startswith(("+", "\u2212")) for text in shown[:known] if float(text[1:]))
+    page.click("th[data-key=gain] button")
+    first = table.sort_values("gain", ascending=False).iloc[0]
+    digits = 0 if first["gain"] >= 10 else 1
+    error = "" if np.isnan(first["gain_error"]) else f" ± {first['gain_error']:.{digits}f}"
+    assert page.listed(headings.index("gain"))[0] == f"{first['gain']:.{digits}f}{error}"
+    assert page.listed(headings.index("gain"))[-1] == ""  # the missed edge
+    page.select("kind", "changed")
+    assert page.text("#count").startswith("0 edges")
+
+
 def test_search_finds_a_variable_and_shows_where_it_belongs(open_page, result):
     page = open_page(result)
     graph = nx.DiGraph(result.adjacency)
@@ -167,10 +271,7 @@ def test_search_finds_a_variable_and_shows_where_it_belongs(open_page, result):
     assert frame["y"] < box["y"] < frame["y"] + frame["height"]
     assert page.element(".node.chosen text").is_displayed()
 
-    page.run(
-        "const select = document.getElementById('reach'); select.value = 'direct';"
-        "select.dispatchEvent(new Event('change'))"
-    )
+    page.select("reach", "direct")
     assert page.variables(".node.ancestor") == set(graph.predecessors(middle))
     assert page.variables(".node.descendant") == set(graph.successors(middle))
 
@@ -213,10 +314,7 @@ def test_the_table_sorts_and_filters(open_page, make_result):
     expected = frame[(frame["cause"] == "X7") | (frame["effect"] == "X7")]
     assert len(page.listed(0)) == len(expected) > 0
     page.type("#filter", "\ue003\ue003")  # Backspace
-    page.run(
-        "const select = document.getElementById('kind'); select.value = 'distant';"
-        "select.dispatchEvent(new Event('change'))"
-    )
+    page.select("kind", "distant")
     assert len(page.listed(0)) == (~frame["adjacent_intervention"]).sum() > 0
     page.click("#table tbody .link")
     assert page.count(".node.chosen") == 1
@@ -319,11 +417,20 @@ def test_the_matrix_tells_its_cells(open_page, make_result):
     assert page.text("#cell").startswith(f"{first} → {second}: probability {probability:.2f}")
     picture = "return document.getElementById('cells').toDataURL()"
     before = page.run(picture)
-    page.run(
-        "const select = document.getElementById('matrix-kind'); select.value = 'orientation';"
-        "select.dispatchEvent(new Event('change'))"
-    )
+    page.select("matrix-kind", "orientation")
     assert page.run(picture) != before
+
+
+def test_the_matrix_shows_frequencies(open_page, make_result, searched):
+    result = searched(make_result(names_of(12), edges_per_variable=3.0))
+    page = open_page(result)
+    picture = "return document.getElementById('cells').toDataURL()"
+    before = page.run(picture)
+    page.select("matrix-kind", "frequency")
+    assert page.run(picture) != before
+    page.type("#cells", "\ue014", "\ue014")  # right, right: row 1, column 2
+    cause, effect = (result.variables.index(name) for name in result.order[:2])
+    assert f", frequency {result.frequency[cause, effect]:.2f}" in page.text("#cell")
 
 
 def test_dark_and_light(open_page, make_result):
@@ -343,21 +450,29 @@ def downloaded(driver, name):
     return driver.downloads / name
 
 
+@pytest.mark.parametrize("refits", [0, 10])
 @pytest.mark.parametrize("names", [names_of(25), HOSTILE], ids=["plain", "hostile"])
-def test_downloads_are_the_graph(open_page, make_result, driver, names):
+def test_downloads_are_the_graph(open_page, make_result, searched, driver, names, refits):
     result = make_result(names, edges_per_variable=1.5)
     assert result.n_edges > 0
+    result = searched(result, refits=refits) if refits else result
     for file in driver.downloads.iterdir():
         file.unlink()
     page = open_page(result, truth=1 - np.tri(len(names), dtype=int))  # missed edges must not be in the files
     page.click("#download-csv")
     expected = result.to_frame()
     found = pd.read_csv(downloaded(driver, "edges.csv"), float_precision="round_trip")
+    for end in ("cause", "effect"):
+        found[end] = found[end].map(from_plain_text)  # an apostrophe keeps formulas from running
     pd.testing.assert_frame_equal(found, expected)
     page.click("#download-graphml")
     graph = nx.read_graphml(downloaded(driver, "graph.graphml"))
     assert list(graph) == list(result.variables)
-    assert dict(graph.edges) == dict(result.to_networkx().edges)
+    known = {
+        pair: {name: value for name, value in values.items() if value == value}  # not NaN
+        for pair, values in result.to_networkx().edges.items()
+    }
+    assert dict(graph.edges) == known
 
 
 def test_hostile_names_do_nothing(open_page, make_result):
@@ -372,8 +487,8 @@ def test_hostile_names_do_nothing(open_page, make_result):
     assert titles == HOSTILE
 
 
-def test_every_button_has_a_name_and_can_be_reached(open_page, make_result):
-    page = open_page(make_result(names_of(5)))
+def test_every_button_has_a_name_and_can_be_reached(open_page, make_result, searched):
+    page = open_page(searched(make_result(names_of(5))))
     unnamed = page.run(
         "return [...document.querySelectorAll('button')]"
         ".filter((button) => !(button.textContent.trim() || button.getAttribute('aria-label'))).length"
@@ -386,6 +501,7 @@ def test_every_button_has_a_name_and_can_be_reached(open_page, make_result):
     controls = {
         "theme",
         "search",
+        "by",
         "threshold",
         "reach",
         "fit",

@@ -4,9 +4,11 @@ import base64
 import hashlib
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from enco.errors import DataError, EncoError, GraphError
@@ -183,24 +185,103 @@ def test_confounders_and_their_scores(make_result, monkeypatch):
     assert "1 pair of variables seems" in page.words
 
 
-def test_what_the_search_added_is_marked(make_result):
+def test_where_an_edge_comes_from(make_result):
+    """The graph before the search lacks one edge and has another the other way round."""
     result = make_result(names_of(6))
-    (cause, effect), (other_cause, other_effect) = (tuple(pair) for pair in np.argwhere(result.adjacency)[:2])
-    names = result.variables
-    result.order_report["refined"] += [
-        {"move": "add", "added": [[names[cause], names[effect]]], "removed": [], "gain": 4.0},
-        {
-            "move": "reverse",
-            "added": [[names[other_cause], names[other_effect]]],
-            "removed": [[names[other_effect], names[other_cause]]],
-            "gain": 4.0,
-        },
+    added, turned = (tuple(pair) for pair in np.argwhere(result.adjacency)[:2])
+    before = result.adjacency.copy()
+    before[added] = before[turned] = 0
+    before[turned[::-1]] = 1
+    absent = tuple(np.argwhere((before == 0) & (before.T == 0) & ~np.eye(6, dtype=bool) & (result.adjacency == 0))[0])
+    truth = result.adjacency.copy()
+    truth[absent] = 1
+    edges = Page(render_report(replace(result, adjacency_raw=before), truth=truth)).content["edges"]
+    source = dict(zip(zip(edges["cause"], edges["effect"], strict=True), edges["source"], strict=True))
+    assert source.pop(added) == "added"
+    assert source.pop(turned) == "reversed"
+    assert source.pop(absent) == ""  # it is missed, so that nothing has found it
+    assert set(source.values()) == {"learned"}
+
+
+def strict(text):
+    """Read JSON as a browser does: NaN and Infinity are mistakes."""
+
+    def refuse(constant):
+        raise AssertionError(f"{constant} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+@pytest.mark.parametrize("after", ["a search", "Algorithm 1"])
+def test_missing_numbers_are_null(make_result, searched, after):
+    result = make_result(names_of(12))
+    result = searched(result) if after == "a search" else result
+    truth = result.adjacency.copy()
+    truth[tuple(np.argwhere((truth == 0) & (truth.T == 0) & ~np.eye(12, dtype=bool))[0])] = 1
+    content = strict(Page(render_report(result, truth=truth)).texts["content"])
+    table = result.to_frame()
+    assert table["slope"].isna().any()
+    for name in ("frequency", "gain", "gain_error", "slope"):
+        expected = [None if np.isnan(value) else value for value in table[name]]
+        assert content["edges"][name][: len(table)] == expected
+    assert content["edges"]["gain"][len(table)] is None  # missed
+    assert [name for name, _ in content["columns"]] == list(table.columns[2:])
+    assert dict(content["columns"])["adjacent_intervention"] == "boolean"
+    assert dict(content["columns"])["source"] == "string"
+    assert dict(content["columns"])["rows"] == "long"
+    assert dict(content["columns"])["gain"] == "double"
+
+
+def test_only_refits_offer_frequencies(make_result, searched):
+    without, with_refits = make_result(names_of(8)), searched(make_result(names_of(8)))
+    page = Page(render_report(without))
+    assert ("select", "id", "by") not in page.attributes
+    assert ("option", "value", "frequency") not in page.attributes
+    assert page.content["refits"] is False
+    assert "frequency" not in page.content["matrices"]
+    page = Page(render_report(with_refits))
+    assert ("select", "id", "by") in page.attributes
+    assert page.attributes.count(("option", "value", "frequency")) == 2  # of the edges and of the matrix
+    assert page.content["refits"] is True
+    levels = np.frombuffer(base64.b64decode(page.content["matrices"]["frequency"]), np.uint8).reshape(8, 8)
+    np.testing.assert_allclose(levels / 254, with_refits.frequency, atol=0.002)
+
+
+def test_what_a_probability_means_is_said_where_it_is_shown(make_result, searched):
+    calibrated = "about nine in ten are right on simulated data of the kinds"
+    learned = "it is not a frequency over repeated experiments"
+    for result, said, unsaid in (
+        (make_result(names_of(5)), learned, calibrated),
+        (searched(make_result(names_of(5))), calibrated, learned),
+    ):
+        text = " ".join(render_report(result).split())
+        for section in ("summary", "graph", "edges"):
+            assert said in text.split(f'id="{section}"')[1].split("</section>")[0]
+        assert unsaid not in text
+
+
+def test_a_negative_control(make_result):
+    counts = {
+        "probability": [0.5, 0.9, 0.95],
+        "edges": [14, 12, 0],
+        "by_chance": [7.25, 1.2, 0.0],
+        "beyond_chance": [6.75, 10.8, 0.0],
+        "fdr": [0.518, 0.1, np.nan],
+    }
+    text = render_report(make_result(names_of(5), null_control=pd.DataFrame(counts)))
+    page = Page(text)
+    assert ("a", "href", "#control") in page.attributes
+    rows = re.findall(r"<tr><td>(.*?)</td></tr>", text.split('id="control"')[1].split("</section>")[0])
+    cells = [re.split(r"</td><td[^>]*>", row) for row in rows]
+    assert cells == [
+        ["0.5 and more", "14", "7.2", "6.8", "0.52"],
+        ["0.9 and more", "12", "1.2", "10.8", "0.10"],
+        ["0.95 and more", "0", "0.0", "0.0", "-"],
     ]
-    edges = Page(render_report(result)).content["edges"]
-    change = dict(zip(zip(edges["cause"], edges["effect"], strict=True), edges["change"], strict=True))
-    assert change.pop((cause, effect)) == "added"
-    assert change.pop((other_cause, other_effect)) == "reversed"
-    assert set(change.values()) == {""}
+    assert (
+        "With permuted labels, 1.2 edges on average reach a probability of 0.9; with the real ones, 12." in page.words
+    )
+    assert 'id="control"' not in render_report(make_result(names_of(5)))
 
 
 def test_data_checks(make_result):

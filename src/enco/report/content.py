@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from dataclasses import replace
-from math import ceil, sqrt
+from math import ceil, isfinite, sqrt
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from enco.graphs.layered_layout import layered_layout
 from enco.result import Result
 
-__all__ = ["confounders", "edge_table", "interventions", "page_content", "shifts"]
+__all__ = ["confounders", "edge_table", "interventions", "null_control", "page_content", "shifts"]
 
 Graph = NDArray[np.bool_]
 
@@ -35,8 +35,9 @@ def page_content(result: Result, truth: Graph | None = None) -> dict[str, Any]:
     -------
     dict
         ``names``; ``order``, ``x``, ``y``: place in the causal order and in the drawing; ``edges``: one list per column
-        of `edge_table`, ``cause`` and ``effect`` as positions, and ``bends`` of the drawn line; ``confounders``;
-        ``matrices``: one byte per pair, base64, in the order of the names.
+        of `edge_table`, ``cause`` and ``effect`` as positions, None where there is no number, and ``bends`` of the
+        drawn line; ``columns``: what a file of the edges holds, names with the types of GraphML; ``refits``: whether
+        there are frequencies; ``confounders``; ``matrices``: one byte per pair, base64, in the order of the names.
 
     Examples
     --------
@@ -48,13 +49,15 @@ def page_content(result: Result, truth: Graph | None = None) -> dict[str, Any]:
     position = {name: place for place, name in enumerate(result.variables)}
     layout = layered_layout(result.adjacency, widest=max(10, ceil(1.6 * sqrt(len(position)))))
     table = edge_table(result, truth)
-    edges = {str(column): table[column].tolist() for column in table}
+    edges = {str(column): _values(table[column]) for column in table}
     for end in ("cause", "effect"):
         edges[end] = [position[name] for name in edges[end]]
     pairs = zip(edges["cause"], edges["effect"], strict=True)
     bends = [layout.bends.get(pair, []) for pair in pairs]
     edges["bends"] = [[[round(x, 3), round(y, 3)] for x, y in points] for points in bends]
     matrices = {"existence": _bytes(result.existence), "orientation": _bytes(result.orientation)}
+    if result.frequency is not None:
+        matrices["frequency"] = _bytes(result.frequency)
     scores = getattr(result, "confounder_scores", None)
     if scores is not None:
         matrices["confounders"] = _bytes(scores)
@@ -64,6 +67,8 @@ def page_content(result: Result, truth: Graph | None = None) -> dict[str, Any]:
         "x": layout.x.round(3).tolist(),
         "y": layout.y.round(3).tolist(),
         "edges": edges,
+        "columns": [[name, _graphml_type(column)] for name, column in result.to_frame().iloc[:, 2:].items()],
+        "refits": result.frequency is not None,
         "compared": truth is not None,
         "confounders": [[position[one], position[other], float(score)] for one, other, score in confounders(result)],
         "matrices": matrices,
@@ -71,13 +76,13 @@ def page_content(result: Result, truth: Graph | None = None) -> dict[str, Any]:
 
 
 def edge_table(result: Result, truth: Graph | None = None) -> pd.DataFrame:
-    """Return `Result.to_frame` with what the search did and, given the true graph, what is right.
+    """Return `Result.to_frame` and, given the true graph, what is right.
 
     Returns
     -------
     DataFrame
-        With the columns ``change`` (``"added"``, ``"reversed"`` or empty) and ``status`` (``"found"``, ``"false"`` or
-        ``"missed"``); missed edges come last.
+        With the column ``status`` (``"found"``, ``"false"`` or ``"missed"``); missed edges come last, without a
+        ``source``.
 
     Examples
     --------
@@ -95,12 +100,10 @@ def edge_table(result: Result, truth: Graph | None = None) -> pd.DataFrame:
         place = {name: number for number, name in enumerate(result.variables)}
         cause, effect = ([place[name] for name in table[end].tolist()] for end in ("cause", "effect"))
         table["status"] = np.where(truth[cause, effect], "found", "false")
-        missed = replace(result, adjacency=(truth & ~found).astype(np.uint8)).to_frame().assign(status="missed")
+        missed = replace(result, adjacency=(truth & ~found).astype(np.uint8)).to_frame()
         if len(missed):
+            missed = missed.assign(status="missed", source="")
             table = pd.concat([table, missed], ignore_index=True) if len(table) else missed
-    changes = _changes(result)
-    ends = zip(table["cause"].tolist(), table["effect"].tolist(), strict=True)
-    table["change"] = [changes.get(pair, "") for pair in ends]
     return table
 
 
@@ -152,8 +155,33 @@ def shifts(result: Result) -> list[dict[str, str]]:
     ]
 
 
-def _number(value: float, form: str) -> str:
-    return "" if value != value else format(value, form)
+def null_control(result: Result) -> list[dict[str, str]]:
+    """Return the rows of the table of a negative control, as texts.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from enco.result.example import small_result
+    >>> counts = {"probability": [0.9], "edges": [12], "by_chance": [1.2], "beyond_chance": [10.8], "fdr": [0.1]}
+    >>> null_control(replace(small_result(), null_control=pd.DataFrame(counts)))
+    [{'probability': '0.9 and more', 'edges': '12', 'by_chance': '1.2', 'beyond_chance': '10.8', 'fdr': '0.10'}]
+    """
+    if result.null_control is None:
+        return []
+    return [
+        {
+            "probability": f"{it['probability']:g} and more",
+            "edges": f"{it['edges']:,.0f}",
+            "by_chance": _number(it["by_chance"], ",.1f", "-"),
+            "beyond_chance": _number(it["beyond_chance"], ",.1f", "-"),
+            "fdr": _number(it["fdr"], ".2f", "-"),
+        }
+        for it in result.null_control.to_dict("records")
+    ]
+
+
+def _number(value: float, form: str, missing: str = "") -> str:
+    return missing if value != value else format(value, form)
 
 
 def confounders(result: Result) -> list[tuple[str, str, float]]:
@@ -161,14 +189,14 @@ def confounders(result: Result) -> list[tuple[str, str, float]]:
     return list(getattr(result, "confounders", None) or [])
 
 
-def _changes(result: Result) -> dict[tuple[str, str], str]:
-    """Find the edges that are in the graph because of the search."""
-    changes: dict[tuple[str, str], str] = {}
-    for step in result.order_report.get("refined", []):
-        removed = {tuple(edge) for edge in step["removed"]}
-        for cause, effect in step["added"]:
-            changes[cause, effect] = "reversed" if (effect, cause) in removed else "added"
-    return changes
+def _values(column: pd.Series) -> list[Any]:
+    """Return what JSON can hold: None for numbers that are not finite."""
+    values: list[Any] = column.tolist()
+    return [None if isinstance(value, float) and not isfinite(value) else value for value in values]
+
+
+def _graphml_type(column: pd.Series) -> str:
+    return {"b": "boolean", "i": "long", "f": "double"}.get(column.dtype.kind, "string")
 
 
 def _bytes(matrix: NDArray[np.float64]) -> str:

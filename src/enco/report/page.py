@@ -22,9 +22,9 @@ from enco.data import InterventionalData
 from enco.errors import DataError
 from enco.graphs.dag import check_truth
 from enco.io._atomic import atomic_file
-from enco.report.content import confounders, edge_table, interventions, page_content, shifts
+from enco.report.content import confounders, edge_table, interventions, null_control, page_content, shifts
 from enco.report.history_curves import learning_curves
-from enco.report.words import cautions, comparison, summary
+from enco.report.words import cautions, comparison, meaning, summary
 from enco.result import Result
 from enco.result.interventions import REASONS
 from enco.theory import DataReport, check_data
@@ -81,6 +81,9 @@ def render_report(
             interventions=interventions(result),
             shifts=shifts(result),
             reasons=REASONS,
+            null_control=null_control(result),
+            meaning=meaning(result),
+            refits=result.frequency is not None,
             looked_for_confounders=getattr(result, "confounder_scores", None) is not None,
             statuses=edge_table(result, true)["status"].value_counts().to_dict(),
             compared=true is not None,
@@ -144,6 +147,7 @@ def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    environment.policies["json.dumps_kwargs"] = {"allow_nan": False}  # which no browser reads
     environment.filters["readable"] = _readable
     return environment
 

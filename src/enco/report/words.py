@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isclose
+
 import numpy as np
 
 from enco import metrics
@@ -11,7 +13,7 @@ from enco.result import Result
 from enco.result.interventions import in_words
 from enco.theory import DataReport
 
-__all__ = ["cautions", "comparison", "summary"]
+__all__ = ["cautions", "comparison", "meaning", "summary"]
 
 SURE = 0.9
 _EVEN = 0.5
@@ -40,7 +42,8 @@ def summary(result: Result, data: InterventionalData | None = None) -> list[str]
     if data is not None:
         sentences.append(_origin(data))
     if edges:
-        sentences += [_confidence(result), _hubs(result)]
+        sentences += [_confidence(result), *_refits(result), _hubs(result)]
+    sentences += _by_chance(result)
     pairs = confounders(result)
     if pairs:
         seem = "seems" if len(pairs) == 1 else "seem"
@@ -84,6 +87,23 @@ def cautions(result: Result, report: DataReport | None = None) -> list[str]:
     return [*about_this, *about_data, *_about_the_method(result)]
 
 
+def meaning(result: Result) -> str:
+    """Say what the probability of an edge means.
+
+    Examples
+    --------
+    >>> from enco.result.example import small_result
+    >>> meaning(small_result())
+    'A probability says how the fit weighed the evidence; it is not a frequency over repeated experiments.'
+    """
+    if result.confidence is None:
+        return "A probability says how the fit weighed the evidence; it is not a frequency over repeated experiments."
+    return (
+        "Of edges with a probability of 0.9, about nine in ten are right on simulated data of the kinds that it was "
+        "calibrated on; real data may be unlike them."
+    )
+
+
 def _origin(data: InterventionalData) -> str:
     observed, regimes = data.observational.n_rows, len(data.interventional)
     if not regimes:
@@ -109,6 +129,28 @@ def _confidence(result: Result) -> str:
     return sentence + (f", and {low:,} less than {_EVEN}." if low else ".")
 
 
+def _refits(result: Result) -> list[str]:
+    if result.frequency is None:
+        return []
+    again = int((result.frequency[result.adjacency.astype(bool)] >= SURE).sum())
+    return [
+        f"How stable: {again:,} of the {_count(result.n_edges, 'edge')} {_was(again)} found by at least {SURE:.0%} of "
+        "the refits to parts of the rows."
+    ]
+
+
+def _by_chance(result: Result) -> list[str]:
+    """Compare with permuted labels, if that was done."""
+    if result.null_control is None:
+        return []
+    return [
+        f"With permuted labels, {_mean_count(it['by_chance'], 'edge')} on average {_reach(it['by_chance'])} a "
+        f"probability of {SURE}; with the real ones, {it['edges']:,}."
+        for it in result.null_control.to_dict("records")
+        if isclose(it["probability"], SURE)
+    ]
+
+
 def _hubs(result: Result) -> str:
     effects = result.adjacency.sum(axis=1, dtype=np.int64)
     first = [int(v) for v in np.argsort(-effects, kind="stable")[:3] if effects[v]]
@@ -128,7 +170,18 @@ def _about_edges(result: Result) -> list[str]:
     found = result.adjacency.astype(bool)
     distant = int((found & ~result.evidence.adjacent_intervention).sum())
     weak = int((result.edge_probability[found] < _EVEN).sum())
+    unsure, left_out = (len(result.order_report.get(key, [])) for key in ("unsure", "left_out"))
     sentences = []
+    if unsure:
+        sentences.append(
+            f"{_count(unsure, 'more edge')} {_was(unsure)} found by the search and left out, because the two variables "
+            "are less likely joined than not."
+        )
+    if left_out:
+        sentences.append(
+            f"{_count(left_out, 'more edge')} {_was(left_out)} left out, the least sure, to keep the expected share of "
+            "false ones as low as was asked for (--fdr)."
+        )
     if distant:
         sentences.append(
             f"{_count(distant, 'edge')} {_join(distant)} variables neither of which was ever set on purpose: "
@@ -193,9 +246,7 @@ def _about_the_method(result: Result) -> list[str]:
         unseen,
         "An edge is direct only among the variables measured here: what lies between two of them may be missing.",
         "An intervention is assumed to act on its targets alone; what it seems to have hit besides is said above.",
-        "Of edges with a probability of 0.9, about nine in ten are right on simulated data; real data may be unlike it."
-        if result.confidence is not None
-        else "A probability says how the fit weighed the evidence; it is not a frequency over repeated experiments.",
+        meaning(result),
     ]
 
 
@@ -207,6 +258,10 @@ def _last(result: Result, column: str) -> int:
 
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _mean_count(number: float, noun: str) -> str:
+    return f"{number:,.3g} {noun}{'' if number == 1 else 's'}"
 
 
 def _and(words: list[str]) -> str:
@@ -223,6 +278,10 @@ def _has(number: int) -> str:
 
 def _join(number: int) -> str:
     return "joins" if number == 1 else "join"
+
+
+def _reach(number: float) -> str:
+    return "reaches" if number == 1 else "reach"
 
 
 def _its(number: int) -> str:

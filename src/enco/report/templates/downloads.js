@@ -1,7 +1,15 @@
 // The edges of the graph as files, made in the browser.
-const FIELDS = ["probability", "existence", "orientation", "regimes", "rows", "orientation_rows", "adjacent_intervention"];
+const FIELDS = content.columns.map(([field]) => field);
+const typeOf = Object.fromEntries(content.columns);
 const graphEdges = () => Array.from({ length: edgeCount }, (_, edge) => edge).filter((edge) => !missed(edge));
-const yesNo = (value) => (typeof value === "boolean" ? (value ? "True" : "False") : String(value));
+
+// As pandas writes it: nothing where there is no number, and real numbers with a point.
+function asText(field, edge) {
+  const value = edges[field][edge];
+  if (value === null) return "";
+  if (typeOf[field] === "boolean") return value ? "True" : "False";
+  return typeOf[field] === "double" && Number.isInteger(value) ? value.toFixed(1) : String(value);
+}
 
 function edgesAsCsv() {
   const quoted = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
@@ -9,7 +17,7 @@ function edgesAsCsv() {
   const plain = (text) => (/^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20']/.test(text) ? `'${text}` : text);
   const cell = (variable) => quoted(plain(names[variable]));
   const line = (edge) => [
-    cell(edges.cause[edge]), cell(edges.effect[edge]), ...FIELDS.map((field) => yesNo(edges[field][edge])),
+    cell(edges.cause[edge]), cell(edges.effect[edge]), ...FIELDS.map((field) => asText(field, edge)),
   ].join(",");
   return `${[["cause", "effect", ...FIELDS].join(","), ...graphEdges().map(line)].join("\n")}\n`;
 }
@@ -20,11 +28,11 @@ const inXml = (text) => text
   .replace(/[&<>"'\t\r\n]/g, (letter) => `&#${letter.charCodeAt(0)};`);
 
 function graphAsGraphml() {
-  const typeOf = (field) => (field === "adjacent_intervention" ? "boolean" : /rows|regimes/.test(field) ? "long" : "double");
-  const keys = FIELDS.map((field) => `  <key id="${field}" for="edge" attr.name="${field}" attr.type="${typeOf(field)}"/>`);
+  const keys = FIELDS.map((field) => `  <key id="${field}" for="edge" attr.name="${field}" attr.type="${typeOf[field]}"/>`);
   const nodes = names.map((name) => `    <node id="${inXml(name)}"/>`);
   const lines = graphEdges().map((edge) => {
-    const values = FIELDS.map((field) => `<data key="${field}">${edges[field][edge]}</data>`).join("");
+    const known = FIELDS.filter((field) => edges[field][edge] !== null);
+    const values = known.map((field) => `<data key="${field}">${edges[field][edge]}</data>`).join("");
     return `    <edge source="${inXml(names[edges.cause[edge]])}" target="${inXml(names[edges.effect[edge]])}">${values}</edge>`;
   });
   return [

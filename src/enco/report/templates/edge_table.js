@@ -3,17 +3,29 @@ const PAGE = 200;
 const byName = (end) => (edge) => names[edges[end][edge]];
 const fixed = (value) => value.toFixed(3);
 const counted = (value) => value.toLocaleString("en");
+const MINUS = "\u2212";
+const rounded = (value, digits) => value.toFixed(digits).replace("-", MINUS);
+const SOURCES = { added: "changed", reversed: "changed" };
+
+function gainCell(gain, edge) {
+  const error = edges.gain_error[edge];
+  const digits = Math.max(Math.abs(gain), error ?? 0) < 10 ? 1 : 0;
+  return error === null ? rounded(gain, digits) : `${rounded(gain, digits)} \u00b1 ${rounded(error, digits)}`;
+}
 const COLUMNS = [
   { key: "cause", title: "cause", value: byName("cause"), cell: (edge) => variableLink(edges.cause[edge]) },
   { key: "effect", title: "effect", value: byName("effect"), cell: (edge) => variableLink(edges.effect[edge]) },
   { key: "probability", title: "probability", number: fixed },
   { key: "existence", title: "existence", number: fixed },
   { key: "orientation", title: "orientation", number: fixed },
+  ...(content.refits ? [{ key: "frequency", title: "frequency", number: (value) => value.toFixed(2) }] : []),
+  { key: "source", title: "source", tag: (value) => (value ? [value, SOURCES[value] ?? ""] : null) },
+  { key: "gain", title: "gain", number: gainCell },
+  { key: "slope", title: "slope", number: (value) => (value > 0 ? "+" : "") + rounded(value, 2) },
   { key: "regimes", title: "experiments", number: counted },
   { key: "rows", title: "rows", number: counted },
   { key: "orientation_rows", title: "direction rows", number: counted },
   { key: "adjacent_intervention", title: "adjacent intervention", tag: (value) => (value ? ["yes", ""] : ["no", "distant"]) },
-  { key: "change", title: "search", tag: (value) => (value ? [value, ""] : null) },
 ];
 if (content.compared) COLUMNS.push({ key: "status", title: "truth", tag: (value) => (value === "found" ? ["right", ""] : [value, value]) });
 
@@ -21,7 +33,7 @@ const table = { key: "probability", down: true, rows: PAGE };
 const KINDS = {
   adjacent: (edge) => edges.adjacent_intervention[edge],
   distant: (edge) => !edges.adjacent_intervention[edge],
-  changed: (edge) => edges.change[edge] !== "",
+  changed: (edge) => edges.source[edge] in SOURCES,
 };
 for (const status of ["found", "false", "missed"]) KINDS[status] = (edge) => edges.status[edge] === status;
 
@@ -38,7 +50,8 @@ function sorted(list) {
   const value = column.value ?? ((edge) => edges[column.key][edge]);
   const compare = (one, other) => (typeof one === "string" ? one.localeCompare(other, "en", { numeric: true }) : one - other);
   const sign = table.down ? -1 : 1;
-  return list.sort((one, other) => sign * compare(value(one), value(other)) || one - other);
+  const missing = (edge) => Number(value(edge) === null); // last, whatever the direction
+  return list.sort((one, other) => missing(one) - missing(other) || sign * compare(value(one), value(other)) || one - other);
 }
 
 function cellOf(column, edge) {
@@ -46,7 +59,7 @@ function cellOf(column, edge) {
   const cell = make("td", column.number ? { class: "number" } : {});
   if (column.key === "probability") cell.append(make("meter", { min: 0, max: 1, value, "aria-hidden": "true" }));
   if (column.cell) cell.append(column.cell(edge));
-  else if (column.number) cell.append(column.number(value));
+  else if (column.number) cell.append(value === null ? "" : column.number(value, edge));
   else {
     const tag = column.tag(value);
     if (tag) cell.append(make("span", { class: `tag ${tag[1]}` }, tag[0]));
@@ -71,7 +84,7 @@ function fillTable() {
 }
 
 function sortBy(key) {
-  const text = key === "cause" || key === "effect";
+  const text = ["cause", "effect", "source"].includes(key);
   Object.assign(table, key === table.key ? { down: !table.down } : { key, down: !text }, { rows: PAGE });
   fillTable();
 }

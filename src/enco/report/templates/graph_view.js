@@ -5,6 +5,7 @@ const HALF_HEIGHT = 13;
 const LONGEST_LABEL = 13;
 const CROWDED = 120; // edges beyond which each is drawn fainter
 const FAR = 0.42; // scale below which names cannot be read
+const STEPS = [0.5, 0.7, 0.9, 0.95]; // where an edge gets the next darker colour
 
 const halfWidth = names.map((name) => Math.max(17, 4 * Array.from(shortened(name)).length + 8));
 const ACROSS = 2 * Math.max(...halfWidth) + 18; // pixels between neighbours in a row
@@ -85,15 +86,12 @@ const nodeShapes = [];
 
 function build() {
   const tips = svg("defs", {});
-  tips.append(...["", "-false", "-missed", "-confounder", "-ancestor", "-descendant"].map((kind) => arrowTip(`tip${kind}`)));
+  tips.append(...["-0", "-1", "-2", "-3", "-4", "-false", "-missed", "-confounder", "-ancestor", "-descendant"].map((kind) => arrowTip(`tip${kind}`)));
   const edgeLayer = svg("g", {});
   for (let edge = 0; edge < edgeCount; edge += 1) {
-    const probability = edges.probability[edge];
-    const shape = svg("path", {
-      class: `edge ${edges.status[edge]}`, d: edgePath(edge), "stroke-width": ((0.6 + 1.1 * probability) * Math.max(0.6, crowding)).toFixed(2),
-      opacity: missed(edge) ? 0.8 : (crowding * (0.25 + 0.5 * probability)).toFixed(2),
-    });
-    const label = `${names[edges.cause[edge]]} \u2192 ${names[edges.effect[edge]]}, probability ${probability.toFixed(3)}`;
+    const shape = svg("path", { class: `edge ${edges.status[edge]}`, d: edgePath(edge) });
+    const often = content.refits ? `, frequency ${edges.frequency[edge].toFixed(2)}` : "";
+    const label = `${names[edges.cause[edge]]} \u2192 ${names[edges.effect[edge]]}, probability ${edges.probability[edge].toFixed(3)}${often}`;
     shape.append(svg("title", {}, label));
     edgeShapes.push(shape);
     edgeLayer.append(shape);
@@ -118,6 +116,35 @@ function build() {
   });
   scene.append(edgeLayer, nodeLayer);
   view.append(tips, scene);
+  buildScale();
+  paintEdges();
+}
+
+const NUMBERS = { probability: "probability", frequency: "frequency over refits" };
+const stepOf = (value) => STEPS.filter((least) => value >= least).length;
+const lineWidth = (value) => 0.9 + 1.3 * value;
+
+// Colour, width and opacity of edges, by the number that was chosen.
+function paintEdges() {
+  edgeShapes.forEach((shape, edge) => {
+    const value = strength(edge);
+    shape.dataset.step = stepOf(value);
+    shape.setAttribute("stroke-width", (lineWidth(value) * Math.max(0.6, crowding)).toFixed(2));
+    shape.setAttribute("opacity", (missed(edge) ? 0.8 : crowding * (0.6 + 0.35 * value)).toFixed(2));
+  });
+  for (const word of document.querySelectorAll(".by")) word.textContent = NUMBERS[state.by];
+}
+
+function buildScale() {
+  const words = [`below ${STEPS[0]}`, ...STEPS.map((least, step) => (STEPS[step + 1] ? `${least} to ${STEPS[step + 1]}` : `${least} and more`))];
+  const middle = [0, ...STEPS];
+  document.querySelector(".steps").append(...words.map((text, step) => {
+    const item = make("span", {});
+    const line = svg("svg", { width: 26, height: 8 });
+    line.append(svg("path", { d: "M1 4H25", class: "edge plain", "data-step": step, "stroke-width": lineWidth(middle[step]) }));
+    item.append(line, text);
+    return item;
+  }));
 }
 
 function moveNode(variable) {
@@ -208,7 +235,7 @@ function neighbourList(heading, list, end) {
   const items = make("ul");
   for (const edge of list) {
     const item = make("li");
-    item.append(variableLink(edges[end][edge]), make("span", {}, edges.probability[edge].toFixed(2)));
+    item.append(variableLink(edges[end][edge]), make("span", {}, strength(edge).toFixed(2)));
     items.append(item);
   }
   return [make("h4", {}, `${heading} (${list.length})`), items];
@@ -228,7 +255,7 @@ function describe(up, down) {
     return;
   }
   const shown = (edge) => !missed(edge) && visible(edge);
-  const surest = (one, other) => edges.probability[other] - edges.probability[one];
+  const surest = (one, other) => strength(other) - strength(one);
   const causes = into[chosen].filter(shown).sort(surest);
   const effects = outOf[chosen].filter(shown).sort(surest);
   panel.replaceChildren(

@@ -42,6 +42,12 @@ function onThreshold() {
   say(`${found.filter(visible).length.toLocaleString("en")} of ${plural(found.length, "edge")} shown.`);
 }
 
+function onBy(event) {
+  change("by", { by: event.target.value });
+  onThreshold();
+  say(`Edges follow the ${NUMBERS[state.by]}. ${byId("status").textContent}`);
+}
+
 function reset() {
   byId("search").value = "";
   byId("threshold").value = 0;
@@ -66,6 +72,7 @@ let shownWidth = null;
 setTheme(preferDark() ? "dark" : "light");
 byId("theme").addEventListener("click", () => setTheme(isDark() ? "light" : "dark"));
 byId("names").append(...[...names].sort().map((name) => make("option", { value: name })));
+on("by", paintEdges);
 on("threshold", showEdges);
 on("threshold", highlight);
 on("chosen", highlight);
@@ -76,6 +83,7 @@ buildMatrix();
 byId("search").addEventListener("input", onSearch);
 byId("search").addEventListener("keydown", onSearchKey);
 byId("threshold").addEventListener("input", onThreshold);
+byId("by")?.addEventListener("change", onBy);
 byId("reach").addEventListener("change", (event) => change("chosen", { reach: event.target.value }));
 onSwitch("show-missed", "showMissed");
 onSwitch("show-confounders", "showConfounders");

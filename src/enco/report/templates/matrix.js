@@ -144,9 +144,10 @@ function tellCell(row, column) {
     return;
   }
   const said = (kind) => valueOf(kind, cause, effect)?.toFixed(2) ?? "not known";
+  const often = content.refits ? `, frequency ${said("frequency")}` : "";
   const scores = "confounders" in matrices ? `, confounder score ${said("confounders")}` : "";
   const found = outOf[cause].some((edge) => edges.effect[edge] === effect && !missed(edge)) ? ", in the graph" : "";
-  byId("cell").textContent = `${pair}: probability ${said("edge")}, existence ${said("existence")}, orientation ${said("orientation")}${scores}${found}`;
+  byId("cell").textContent = `${pair}: probability ${said("edge")}, existence ${said("existence")}, orientation ${said("orientation")}${often}${scores}${found}`;
 }
 
 function cellAt(event) {

@@ -15,8 +15,8 @@ function make(tag, attributes = {}, text = null, space = null) {
 const plural = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 const missed = (edge) => edges.status[edge] === "missed";
 
-// Parts subscribe to what they draw: "threshold" (slider), "chosen" (variable), "theme".
-const state = { threshold: 0, chosen: null, reach: "all", showMissed: true, showConfounders: true };
+// Parts subscribe to what they draw: "threshold" (slider), "by" (the number that edges follow), "chosen" (variable), "theme".
+const state = { threshold: 0, by: "probability", chosen: null, reach: "all", showMissed: true, showConfounders: true };
 const listeners = {};
 function on(topic, listener) {
   (listeners[topic] ??= []).push(listener);
@@ -26,9 +26,12 @@ function change(topic, values) {
   for (const listener of listeners[topic] ?? []) listener();
 }
 
+// What slider, colour and width of an edge follow.
+const strength = (edge) => edges[state.by][edge] ?? 0;
+
 // A missed edge is improbable by nature; a switch of its own hides it, not the slider.
 function visible(edge) {
-  return missed(edge) ? state.showMissed : edges.probability[edge] >= state.threshold;
+  return missed(edge) ? state.showMissed : strength(edge) >= state.threshold;
 }
 
 const into = names.map(() => []);

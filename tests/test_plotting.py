@@ -56,6 +56,85 @@ def arrows_of(ax):
     }
 
 
+def lines_of(ax):
+    """Width and colour of every arrow, by the names at its ends."""
+    name_at = {text.get_position(): text.get_text() for text in ax.texts}
+    return {
+        tuple(name_at[end] for end in arrow._posA_posB): (arrow.get_linewidth(), arrow.get_edgecolor()[:3])
+        for arrow in ax.patches
+        if isinstance(arrow, FancyArrowPatch)
+    }
+
+
+def with_numbers():
+    """A chain with edges of different probabilities, and of frequencies in the opposite order."""
+    result = make_result([("a", "b"), ("b", "c"), ("c", "d")])
+    gamma, frequency = np.full((4, 4), -9.0), np.zeros((4, 4))
+    for cause, (level, share) in enumerate(((3.0, 0.2), (1.0, 0.5), (-1.0, 1.0))):
+        gamma[cause, cause + 1], frequency[cause, cause + 1] = level, share
+    return replace(result, gamma=gamma, theta=np.full((4, 4), 9.0), frequency=frequency)
+
+
+def darkness(colour):
+    return -np.dot(colour, (0.2126, 0.7152, 0.0722))
+
+
+@pytest.mark.parametrize(("by", "words", "weakest_first"), [
+    ("probability", "probability", ["cd", "bc", "ab"]), ("frequency", "frequency over refits", ["ab", "bc", "cd"]),
+])  # fmt: skip
+def test_surer_edges_are_wider_and_darker(by, words, weakest_first):
+    ax = draw_graph(with_numbers(), by=by)
+    lines = lines_of(ax)
+    widths, colours = zip(*(lines[tuple(pair)] for pair in weakest_first), strict=True)
+    assert (np.diff(widths) > 0.1).all()
+    assert (np.diff([darkness(colour) for colour in colours]) > 0.02).all()  # in greyscale too
+    (bar,) = (axes for axes in ax.figure.axes if axes is not ax)
+    assert bar.get_ylabel() == words
+    ax.figure.canvas.draw()
+
+
+def test_compared_with_the_truth_only_the_width_says_how_sure():
+    result = with_numbers()
+    truth = result.adjacency.copy()
+    truth[1, 2], truth[0, 3] = 0, 1
+    ax = draw_graph(result, truth)
+    lines = lines_of(ax)
+    assert lines["a", "b"][0] > lines["b", "c"][0] > lines["c", "d"][0]
+    assert lines["a", "b"][1] == lines["c", "d"][1] != lines["b", "c"][1]
+    assert ax.get_legend().get_title().get_text() == "wider lines: higher probability"
+    assert ax.figure.axes == [ax]  # colours say something else
+    assert "frequency" in draw_graph(result, truth, by="frequency").get_legend().get_title().get_text()
+
+
+def test_targets_of_interventions_have_another_outline():
+    plain = draw_graph(with_numbers())
+    outline = {text.get_text(): text.get_bbox_patch().get_edgecolor() for text in plain.texts}
+    assert len(set(outline.values())) == 1
+    table = pd.DataFrame({"target": ["b", "d", "b", ""]})  # of the last regime, nothing is known
+    ax = draw_graph(replace(with_numbers(), interventions=table))
+    boxes = {text.get_text(): text.get_bbox_patch() for text in ax.texts}
+    marked = {name for name, box in boxes.items() if box.get_edgecolor() != outline[name]}
+    assert marked == {name for name, box in boxes.items() if box.get_linewidth() > 2} == {"b", "d"}
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["target of an intervention"]
+    unknown = replace(with_numbers(), interventions=table[table["target"] == ""])
+    assert draw_graph(unknown).get_legend() is None
+
+
+def test_the_legend_has_room_for_everything():
+    scores = np.full((4, 4), np.nan)
+    scores[0, 3] = scores[3, 0] = 0.9
+    table = pd.DataFrame({"target": ["b"]})
+    settings = {"confounder_threshold": 0.4}
+    result = replace(with_numbers(), interventions=table, confounder_scores=scores, settings=settings)
+    for truth in (None, result.adjacency):
+        ax = draw_graph(result, truth)
+        ax.figure.canvas.draw()  # warns if there is no room
+        box, whole = ax.get_legend().get_window_extent(), ax.figure.bbox
+        assert box.x0 >= whole.x0
+        assert box.x1 <= whole.x1
+        assert box.y0 >= whole.y0
+
+
 def test_every_edge_is_drawn_from_cause_to_effect():
     edges = {("c", "a"), ("a", "b"), ("c", "b"), ("d", "b")}
     ax = draw_graph(make_result(edges))

@@ -26,6 +26,7 @@ from enco.plotting import (
 from enco.plotting.interventions import intervention_shifts
 from enco.result.example import small_data, small_result
 
+FREQUENCY = np.array([[0.0, 0.9, 0.1], [0.0, 0.0, 0.6], [0.0, 0.3, 0.0]])
 TRUTH = np.array([[0, 1, 0], [0, 0, 0], [0, 1, 0]])
 GIVEN = {"graph": {"truth": TRUTH}, "precision-recall": {"truth": TRUTH}, "interventions": {"data": small_data()}}
 
@@ -42,7 +43,7 @@ def image_of(ax):
 
 @pytest.mark.parametrize("kind", sorted(set(KINDS) - {"confounders"}))
 def test_every_kind_draws_where_told_and_alone(kind):
-    result = small_result()
+    result = replace(small_result(), frequency=FREQUENCY)
     ax = result.plot(kind, **GIVEN.get(kind, {}))
     assert isinstance(ax, Axes)
     ax.figure.canvas.draw()
@@ -52,9 +53,9 @@ def test_every_kind_draws_where_told_and_alone(kind):
 
 def test_matrices_are_in_causal_order():
     result = small_result()
-    backwards = small_result().__class__(**{**vars(result), "order": ("C", "B", "A")})
-    for which in ("edge_probability", "existence", "orientation"):
-        matrix = getattr(result, which)
+    backwards = replace(result, order=("C", "B", "A"), frequency=FREQUENCY)
+    for which in ("edge_probability", "existence", "orientation", "frequency"):
+        matrix = getattr(backwards, which)
         shown = image_of(draw_probabilities(backwards, which))
         off_diagonal = ~np.eye(3, dtype=bool)
         np.testing.assert_allclose(shown[off_diagonal], matrix[::-1, ::-1][off_diagonal])
@@ -143,6 +144,10 @@ def test_names_are_not_mathematics():
         (SettingsError, "needs the true graph", lambda r: r.plot("precision-recall")),
         (SettingsError, "needs the data", lambda r: r.plot("interventions")),
         (SettingsError, "has no use for truth", lambda r: r.plot("existence", truth=TRUTH)),
+        (SettingsError, "has no use for by", lambda r: r.plot("existence", by="frequency")),
+        (SettingsError, "there is no number 'gain'", lambda r: r.plot("graph", by="gain")),
+        (SettingsError, "no refits, .* --bootstrap 20", lambda r: r.plot("graph", by="frequency")),
+        (SettingsError, "no refits, .* --bootstrap 20", lambda r: r.plot("frequency")),
         (SettingsError, "there is no matrix", lambda r: draw_probabilities(r, "gamma")),
         (SettingsError, "did not look for latent", lambda r: r.plot("confounders")),
         (GraphError, "the true graph has 2 variables", lambda r: r.plot("precision-recall", truth=np.zeros((2, 2)))),

@@ -2,7 +2,7 @@
 
 ========================  ===================================================================
 `draw_graph`              the graph in layers, compared with a true one if there is one
-`draw_probabilities`      matrix of edge probabilities, existence or orientation
+`draw_probabilities`      matrix of edge probabilities, existence, orientation, or frequencies over refits
 `draw_learning_curves`    edges, undecided pairs and held-out loss after every epoch, or precision and recall
 `draw_precision_recall`   precision and recall for every threshold, given the true graph
 `draw_orientation`        how sure the direction of each edge is
@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from enco.data import InterventionalData
 from enco.errors import SettingsError
 from enco.plotting.curves import draw_learning_curves, draw_precision_recall
-from enco.plotting.graph import draw_graph
+from enco.plotting.graph import EdgeNumber, draw_graph
 from enco.plotting.interventions import draw_interventions
 from enco.plotting.matrices import draw_confounder_scores, draw_probabilities
 from enco.plotting.orientation import draw_orientation
@@ -45,6 +45,7 @@ KINDS: dict[str, Callable[..., Axes]] = {
     "probabilities": draw_probabilities,
     "existence": lambda result, ax=None: draw_probabilities(result, "existence", ax=ax),
     "orientation-matrix": lambda result, ax=None: draw_probabilities(result, "orientation", ax=ax),
+    "frequency": lambda result, ax=None: draw_probabilities(result, "frequency", ax=ax),
     "learning": draw_learning_curves,
     "precision-recall": draw_precision_recall,
     "orientation": draw_orientation,
@@ -53,8 +54,13 @@ KINDS: dict[str, Callable[..., Axes]] = {
 }
 """Every figure by the name it has on the command line."""
 
-_TAKES = {"graph": "truth", "learning": "truth", "precision-recall": "truth", "interventions": "data"}
-_NEEDS = {"precision-recall", "interventions"}
+_TAKES = {
+    "graph": {"truth", "by"},
+    "learning": {"truth"},
+    "precision-recall": {"truth"},
+    "interventions": {"data"},
+}
+_NEEDS = {"precision-recall": "truth", "interventions": "data"}
 
 
 def draw(
@@ -63,6 +69,7 @@ def draw(
     *,
     truth: ArrayLike | None = None,
     data: InterventionalData | None = None,
+    by: EdgeNumber | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw a figure by name.
@@ -76,6 +83,8 @@ def draw(
         The true graph, row = cause; for "graph" and "learning", and needed for "precision-recall".
     data : InterventionalData, optional
         What the graph was learned from; needed for "interventions".
+    by : {"probability", "frequency"}, optional
+        What colour and width of the lines of a "graph" follow: "probability" by default.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
@@ -97,13 +106,12 @@ def draw(
     """
     if kind not in KINDS:
         raise SettingsError(f"there is no figure {kind!r}: choose from {', '.join(KINDS)}")
-    given: dict[str, Any] = {"truth": truth, "data": data}
-    for name, value in given.items():
-        if value is None and kind in _NEEDS and _TAKES[kind] == name:
-            words = {"truth": "true graph", "data": "data"}[name]
-            raise SettingsError(f"the figure {kind!r} needs the {words} ({name}=..., --{name} FILE)")
-        if value is not None and _TAKES.get(kind) != name:
-            raise SettingsError(f"the figure {kind!r} has no use for {name}: leave it out")
-    taken = _TAKES.get(kind)
-    options = {} if taken is None else {taken: given[taken]}
-    return KINDS[kind](result, **options, ax=ax)
+    options: dict[str, Any] = {"truth": truth, "data": data, "by": by}
+    given = {name: value for name, value in options.items() if value is not None}
+    for name in given.keys() - _TAKES.get(kind, set()):
+        raise SettingsError(f"the figure {kind!r} has no use for {name}: leave it out")
+    needed = _NEEDS.get(kind)
+    if needed is not None and needed not in given:
+        words = {"truth": "true graph", "data": "data"}[needed]
+        raise SettingsError(f"the figure {kind!r} needs the {words} ({needed}=..., --{needed} FILE)")
+    return KINDS[kind](result, **given, ax=ax)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
 
-__all__ = ["ACCENT", "GREY", "WARNING", "label_axis", "start_axes"]
+__all__ = ["ACCENT", "BLUES", "GREY", "TARGETED", "WARNING", "label_axis", "start_axes"]
 
 # Okabe and Ito's colours, which everybody can tell apart.
-ACCENT, WARNING, GREY = "#0072B2", "#D55E00", "#404040"
+ACCENT, WARNING, GREY, TARGETED = "#0072B2", "#D55E00", "#404040", "#009E73"
+# From light to dark, so that it works in greyscale too; not as light as paper, so that thin lines can be seen.
+BLUES = LinearSegmentedColormap.from_list("enco", plt.get_cmap("Blues")(np.linspace(0.3, 1.0, 64)))
 _MOST_NAMES = 60
 
 

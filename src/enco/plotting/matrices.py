@@ -12,13 +12,14 @@ from enco.errors import SettingsError
 from enco.plotting._axes import WARNING, label_axis, start_axes
 from enco.result import Result
 
-__all__ = ["MatrixName", "draw_confounder_scores", "draw_probabilities", "in_order"]
+__all__ = ["MatrixName", "draw_confounder_scores", "draw_probabilities", "frequency_of", "in_order"]
 
-MatrixName = Literal["edge_probability", "existence", "orientation"]
+MatrixName = Literal["edge_probability", "existence", "orientation", "frequency"]
 _MATRIX_TITLES = {
     "edge_probability": "probability of the edge",
     "existence": "existence: probability that the edge is there",
     "orientation": "orientation: probability that the row comes first",
+    "frequency": "frequency: share of the refits with the edge",
 }
 
 
@@ -28,7 +29,8 @@ def draw_probabilities(result: Result, which: MatrixName = "edge_probability", a
     Parameters
     ----------
     result : Result
-    which : {"edge_probability", "existence", "orientation"}
+    which : {"edge_probability", "existence", "orientation", "frequency"}
+        "frequency" needs refits.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
@@ -46,7 +48,7 @@ def draw_probabilities(result: Result, which: MatrixName = "edge_probability", a
     """
     if which not in get_args(MatrixName):
         raise SettingsError(f"there is no matrix {which!r}: choose from {', '.join(get_args(MatrixName))}")
-    matrix = getattr(result, which).copy()
+    matrix = (frequency_of(result) if which == "frequency" else getattr(result, which)).copy()
     np.fill_diagonal(matrix, np.nan)
     drawn = _draw(result, matrix, "RdBu" if which == "orientation" else "Blues", ax)
     drawn.set(title=_MATRIX_TITLES[which], xlabel="effect", ylabel="cause")
@@ -89,6 +91,22 @@ def draw_confounder_scores(result: Result, ax: Axes | None = None) -> Axes:
         places = [rank[one], rank[other]]
         drawn.scatter(places, places[::-1], marker="x", s=22, color=WARNING, linewidths=1.4)
     return drawn
+
+
+def frequency_of(result: Result) -> NDArray[np.float64]:
+    """Return how often refits found every edge.
+
+    Examples
+    --------
+    >>> from enco.result.example import small_result
+    >>> frequency_of(small_result())
+    Traceback (most recent call last):
+        ...
+    enco.errors.SettingsError: the result has no refits, and so no frequencies: make some, enco fit ... --bootstrap 20
+    """
+    if result.frequency is None:
+        raise SettingsError("the result has no refits, and so no frequencies: make some, enco fit ... --bootstrap 20")
+    return result.frequency
 
 
 def in_order(result: Result) -> list[int]:

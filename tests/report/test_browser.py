@@ -191,6 +191,19 @@ def test_slider_and_lines_follow_the_chosen_number(open_page, result, searched):
     assert page.count("#view .edge:not(.off)") == (table["frequency"] >= 0.85).sum()
 
 
+def test_a_thousand_variables_with_refits(open_page, make_result, searched):
+    result = searched(make_result(names_of(1000), edges_per_variable=3.0))
+    page = open_page(result)
+    assert page.run("return performance.timing.domContentLoadedEventEnd - performance.timing.navigationStart") < 15_000
+    began = time.monotonic()
+    page.select("by", "frequency")
+    page.slide(0.85)
+    left = int((result.to_frame()["frequency"] >= 0.85).sum())
+    assert page.text("#status") == f"{left:,} of {result.n_edges:,} edges shown."
+    assert page.count("#view .edge:not(.off)") == left > 0
+    assert time.monotonic() - began < 10
+
+
 def test_the_numbers_of_a_chosen_variable_are_those_of_the_lines(open_page, make_result, searched):
     result = searched(make_result(names_of(25), edges_per_variable=3.0))
     page = open_page(result)

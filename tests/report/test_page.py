@@ -262,6 +262,7 @@ def test_what_a_probability_means_is_said_where_it_is_shown(make_result, searche
 
 def test_a_negative_control(make_result):
     counts = {
+        "permutations": 1,
         "probability": [0.5, 0.9, 0.95],
         "edges": [14, 12, 0],
         "by_chance": [7.25, 1.2, 0.0],
@@ -281,6 +282,7 @@ def test_a_negative_control(make_result):
     assert (
         "With permuted labels, 1.2 edges on average reach a probability of 0.9; with the real ones, 12." in page.words
     )
+    assert "labels of the rows were permuted 1 time and" in page.words
     assert 'id="control"' not in render_report(make_result(names_of(5)))
 
 

@@ -55,7 +55,14 @@ def test_refits_and_permuted_labels_are_part_of_the_summary(make_result):
     assert not any("refit" in sentence or "permuted" in sentence for sentence in summary(plain))
     stable = replace(plain, frequency=np.array([[0, 0.9, 0.85], [0, 0, 1], [0, 0, 0]]))
     assert any(s.startswith("How stable: 1 of the 2 edges was found by at least 90% of") for s in summary(stable))
-    counts = {"probability": [0.5, 0.9], "edges": [9, 2], "by_chance": [5.0, 1.0], "beyond_chance": 0.0, "fdr": 0.5}
+    counts = {
+        "permutations": 2,
+        "probability": [0.5, 0.9],
+        "edges": [9, 2],
+        "by_chance": [5.0, 1.0],
+        "beyond_chance": 0.0,
+        "fdr": 0.5,
+    }
     control = replace(plain, null_control=pd.DataFrame(counts))
     assert any("1 edge on average reaches a probability of 0.9; with the real ones, 2." in s for s in summary(control))
     other = replace(plain, null_control=pd.DataFrame(counts)[:1])

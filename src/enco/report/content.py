@@ -162,8 +162,9 @@ def null_control(result: Result) -> list[dict[str, str]]:
     --------
     >>> from dataclasses import replace
     >>> from enco.result.example import small_result
-    >>> counts = {"probability": [0.9], "edges": [12], "by_chance": [1.2], "beyond_chance": [10.8], "fdr": [0.1]}
-    >>> null_control(replace(small_result(), null_control=pd.DataFrame(counts)))
+    >>> from enco.result.null_table import NULL_COLUMNS
+    >>> counts = pd.DataFrame([[5, 0.9, 12, 1.2, 10.8, 0.1]], columns=NULL_COLUMNS)
+    >>> null_control(replace(small_result(), null_control=counts))
     [{'probability': '0.9 and more', 'edges': '12', 'by_chance': '1.2', 'beyond_chance': '10.8', 'fdr': '0.10'}]
     """
     if result.null_control is None:

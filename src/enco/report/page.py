@@ -24,7 +24,7 @@ from enco.graphs.dag import check_truth
 from enco.io._atomic import atomic_file
 from enco.report.content import confounders, edge_table, interventions, null_control, page_content, shifts
 from enco.report.history_curves import learning_curves
-from enco.report.words import cautions, comparison, meaning, summary
+from enco.report.words import cautions, comparison, meaning, permutations, summary
 from enco.result import Result
 from enco.result.interventions import REASONS
 from enco.theory import DataReport, check_data
@@ -82,6 +82,7 @@ def render_report(
             shifts=shifts(result),
             reasons=REASONS,
             null_control=null_control(result),
+            permutations=permutations(result),
             meaning=meaning(result),
             refits=result.frequency is not None,
             looked_for_confounders=getattr(result, "confounder_scores", None) is not None,

@@ -13,7 +13,7 @@ from enco.result import Result
 from enco.result.interventions import in_words
 from enco.theory import DataReport
 
-__all__ = ["cautions", "comparison", "meaning", "summary"]
+__all__ = ["cautions", "comparison", "meaning", "permutations", "summary"]
 
 SURE = 0.9
 _EVEN = 0.5
@@ -104,6 +104,23 @@ def meaning(result: Result) -> str:
     )
 
 
+def permutations(result: Result) -> str:
+    """Say how often the labels were permuted for the negative control.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> import pandas as pd
+    >>> from enco.result.example import small_result
+    >>> permutations(replace(small_result(), null_control=pd.DataFrame({"permutations": [5, 5]})))
+    '5 times'
+    """
+    table = result.null_control
+    if table is None or table.empty or "permutations" not in table:
+        return ""
+    return _count(int(table["permutations"].iloc[0]), "time")
+
+
 def _origin(data: InterventionalData) -> str:
     observed, regimes = data.observational.n_rows, len(data.interventional)
     if not regimes:
@@ -135,7 +152,7 @@ def _refits(result: Result) -> list[str]:
     again = int((result.frequency[result.adjacency.astype(bool)] >= SURE).sum())
     return [
         f"How stable: {again:,} of the {_count(result.n_edges, 'edge')} {_was(again)} found by at least {SURE:.0%} of "
-        "the refits to parts of the rows."
+        "the refits."
     ]
 
 

@@ -35,7 +35,7 @@ from enco.result import Result
 from enco.result.account import accounts, doubt_of_directions, shift_table, target_probability
 from enco.result.confidence import Confidence, confidence_of, curves
 from enco.result.evidence import Evidence
-from enco.result.interventions import intervention_table, with_inferred_targets
+from enco.result.interventions import intervention_table, trust_in, with_inferred_targets
 from enco.result.ordering import mirrored, named_edges, report_of_moves, report_of_order, with_firm_requirements
 from enco.result.slopes import slopes
 from enco.score.confounding import confounding
@@ -146,7 +146,9 @@ def conclude(
     _log.info("search: %d edges before, %d after %d moves", ordered.adjacency.sum(), graph.sum(), len(moves))
     for path in paths:
         _log.info("search: total %.2f before, %.2f after %d moves", path.before, path.after, len(path.moves))
-    kept, sure = _confidence(discovery, found, graph, score)
+    outcomes = accounts(discovery, paths, found.regimes)
+    table = intervention_table(data, discovery.verdicts, outcomes)
+    kept, sure = _confidence(discovery, found, graph, score, trust_in(table))
     unsure, graph = graph & ~kept, kept
 
     # Of each variable among the names in alphabetical order; context is no part of the graph.
@@ -155,8 +157,6 @@ def conclude(
     to_columns = np.ix_(place, place)
     order = ordered.order if (graph == ordered.adjacency).all() else topological_order(graph)
     context = discovery.given.is_context[discovery.column]
-    outcomes = accounts(discovery, paths, found.regimes)
-    table = intervention_table(data, discovery.verdicts, outcomes)
     report = report_of_order(ordered, names) | {
         "refined": report_of_moves(moves, ordered.adjacency, names, context),
         "totals": [[path.before, path.after] for path in paths],
@@ -194,7 +194,7 @@ def conclude(
 
 
 def _confidence(
-    discovery: Discovery, found: "_Found", graph: Mask, score: Floats | None
+    discovery: Discovery, found: "_Found", graph: Mask, score: Floats | None, trust: float
 ) -> tuple[Mask, dict[str, Floats]]:
     """Return the edges that stay, and how sure the last search is of every pair; all edges and {} without a search."""
     support = found.paths[-1].support if found.paths else None
@@ -202,14 +202,15 @@ def _confidence(
         return graph, {}
     doubt = doubt_of_directions(discovery, found.paths, found.regimes)
     confounded = 0.0 if score is None else np.nan_to_num(discovery.candidates.dense(score))
-    verdict = confidence_of(support, graph, doubt, curves(), required=found.required, confounded=confounded)
+    verdict = confidence_of(
+        support, graph, doubt, curves(), trust=trust, required=found.required, confounded=confounded
+    )
     return verdict.graph, {
         "existence": verdict.existence,
         "orientation": verdict.orientation,
-        "gain": support.gain,
-        "gain_error": support.error,
         "nearby": support.probability,
         "doubt": doubt,
+        **support.gains._asdict(),
     }
 
 

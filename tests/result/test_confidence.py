@@ -9,8 +9,9 @@ from enco.cli import main
 from enco.errors import FileFormatError, SettingsError
 from enco.result import Result
 from enco.result.confidence import Curves, confidence_of, curves
+from enco.result.fields import CONFIDENCE
 from enco.result.slopes import slopes
-from enco.score.support import Support
+from enco.score.support import Gains, Support
 from enco.simulate.experiments import experiment
 
 QUICK = {"max_epochs": 4, "refine_steps": 300}
@@ -23,17 +24,25 @@ def random_case(seed, n=7):
     probability = rng.random((n, n)) ** rng.choice([0.2, 1, 5])
     probability /= np.maximum(1.0, probability + probability.T)
     np.fill_diagonal(probability, 0.0)
-    gain = np.where(graph, rng.normal(10, 20, (n, n)), np.nan)
+    gain, turn, told = np.where(graph, rng.normal(10, 20, (3, n, n)), np.nan)
     doubt = np.clip(rng.random((n, n)) * 2, 0, 1)
     error = np.where(graph, rng.random((n, n)) * 10, np.nan)
-    return Support(probability, gain, error), graph, np.minimum(doubt, doubt.T)
+    return Support(probability, Gains(gain, error, turn, error, told)), graph, np.minimum(doubt, doubt.T)
+
+
+def support_of(shares, gain=np.nan, error=1.0, told=np.nan):
+    """Of two variables with one edge."""
+    edge = np.array([[False, True], [False, False]])
+    gains = (np.where(edge, number, np.nan) for number in (gain, error, gain, error, told))
+    return Support(np.array(shares), Gains(*gains))
 
 
 @pytest.mark.parametrize("seed", range(200))
 def test_they_agree_with_the_graph_whatever_the_search_says(seed):
     support, found, doubt = random_case(seed)
     required = found & (np.random.default_rng(seed).random(found.shape) < 0.2)
-    graph, existence, orientation = confidence_of(support, found, doubt, curves(), required=required)
+    trust = np.random.default_rng(seed).random()
+    graph, existence, orientation = confidence_of(support, found, doubt, curves(), trust=trust, required=required)
     edge = existence * orientation
     assert not (graph & ~found).any()
     assert (graph >= required).all()
@@ -50,13 +59,13 @@ def test_more_evidence_is_more_confidence():
     some = curves()
     assert min(some.edges[1:]) > 0
     assert some.others[1] > 0
-    assert some.told > some.untold > some.blind > 0
+    assert some.told[0] > some.blind[0] >= 0
+    assert min(*some.told, *some.untold, *some.blind) >= 0
     graph = np.array([[False, True], [False, False]])
 
     def told(probability, gain, doubt):
-        shares = np.array([[0.0, probability], [0.01, 0.0]])
-        gains, ones = np.where(graph, gain, np.nan), np.where(graph, 1.0, np.nan)
-        verdict = confidence_of(Support(shares, gains, ones), graph, np.full((2, 2), doubt), some)
+        support = support_of([[0.0, probability], [0.01, 0.0]], gain, told=gain)
+        verdict = confidence_of(support, graph, np.full((2, 2), doubt), some)
         return verdict.existence[0, 1], verdict.orientation[0, 1]
 
     by_share = np.array([told(p, 6.0, 0.0) for p in (0.6, 0.8, 0.9, 0.98, 0.989)])
@@ -69,17 +78,17 @@ def test_more_evidence_is_more_confidence():
 
 def test_without_any_intervention_that_is_believed_no_direction_is_sure():
     graph = np.array([[False, True], [False, False]])
-    shares, gains = np.array([[0.0, 1.0], [0.0, 0.0]]), np.where(graph, 1e4, np.nan)
-    ones = np.where(graph, 1.0, np.nan)
-    support = Support(shares, gains, ones)
-    told, blind = (confidence_of(support, graph, np.full((2, 2), doubt), curves()) for doubt in (0.0, 1.0))
+    support = support_of([[0.0, 1.0], [0.0, 0.0]], 1e4, told=1e4)
+    told, blind = (
+        confidence_of(support, graph, np.full((2, 2), doubt), curves(), trust=1 - doubt) for doubt in (0.0, 1.0)
+    )
     assert (told.existence * told.orientation)[0, 1] > 0.95
     assert 0.5 < (blind.existence * blind.orientation)[0, 1] < 0.9
 
 
 def test_an_edge_of_variables_that_are_hardly_joined_leaves_the_graph_unless_it_is_required():
     graph = np.array([[False, True], [False, False]])
-    weak = Support(np.where(graph, 0.2, 0.0), np.where(graph, 0.5, np.nan), np.where(graph, 2.0, np.nan))
+    weak = support_of([[0.0, 0.2], [0.0, 0.0]], 0.5, 2.0)
     told = np.zeros((2, 2))
     left = confidence_of(weak, graph, told, curves())
     assert not left.graph.any()
@@ -99,7 +108,18 @@ def test_they_survive_saving_and_loading(fitted, tmp_path):
     result = fitted[0]
     result.save(tmp_path / "out")
     again = Result.load(tmp_path / "out")
-    for name in ("existence", "orientation", "gain", "gain_error", "slope", "nearby", "doubt"):
+    for name in (
+        "existence",
+        "orientation",
+        "gain",
+        "gain_error",
+        "turn",
+        "turn_error",
+        "told",
+        "slope",
+        "nearby",
+        "doubt",
+    ):
         assert np.array_equal(getattr(again.confidence, name), getattr(result.confidence, name), equal_nan=True), name
     assert again.to_frame().equals(result.to_frame())
 
@@ -198,7 +218,7 @@ def test_calibration_counts_every_pair_once(fitted):
 def test_curves_that_are_written_are_read():
     import tomllib
 
-    some = Curves((1.0, 0.5, 0.25), (-1.0, 2.0, 0.0), 1.5, 0.75, 0.5)
+    some = Curves((1.0, 0.5, 0.25), (-1.0, 2.0, 0.0), (1.5, 0.5, 0.25), (0.75, 0.5, 0.0), (0.5, 0.25, 0.0))
     assert Curves.of(tomllib.loads(curves_as_toml(some, 10))) == some
 
 

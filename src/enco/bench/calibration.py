@@ -16,7 +16,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from scipy.special import expit
 from sklearn.metrics import average_precision_score
 
 from enco import simulate
@@ -24,7 +23,18 @@ from enco.bench.markup import markdown
 from enco.data import InterventionalData
 from enco.discover import discover
 from enco.result import Result
-from enco.result.confidence import Curves, ahead, is_blind, joined_features
+from enco.result.confidence import (
+    MOST_Z,
+    SMALLEST,
+    Curves,
+    Triple,
+    direction_features,
+    direction_probability,
+    joined_features,
+    tempered,
+    triple,
+)
+from enco.result.interventions import trust_in
 from enco.settings import Settings
 from enco.simulate.experiments import experiment
 
@@ -44,7 +54,10 @@ Mask = NDArray[np.bool_]
 LEAST = 0.05  # pairs with less do not count: they are many, and nearly all of them right
 SURE = 0.9
 
+MOST_AHEAD = float(tempered(np.array(np.log(1 / SMALLEST))))
+
 Options = dict[str, Any]
+Bounds = list[tuple[float | None, float | None]]
 
 
 @dataclass(frozen=True)
@@ -168,34 +181,37 @@ def pairs_of(result: Result, truth: Mask) -> pd.DataFrame:
     -------
     DataFrame
         ``edge`` (found by the search), ``log_odds`` and ``z`` (see `enco.result.confidence.joined_features`),
-        ``ahead`` (of the direction, tempered), ``doubt``, ``blind`` (no intervention is believed), ``joined`` and
-        ``right`` (in truth: in any direction, and in this one), ``probability``, ``reverse`` (that of the other
-        direction) and ``learned``.
+        ``ahead``, ``turn`` and ``told`` (see `enco.result.confidence.direction_features`), ``doubt``, ``trust``,
+        ``joined`` and ``right`` (in truth: in any direction, and in this one), ``probability``, ``reverse`` (that of
+        the other direction), ``learned`` and ``learned_reverse``.
     """
     found = result.confidence
     assert found is not None, "the fit made no search"
-    graph, nearby = np.isfinite(found.gain), found.nearby  # edges that were left out afterwards have a gain as well
-    log_odds, z = joined_features(nearby, found.gain, found.gain_error)
+    assert result.interventions is not None, "the fit made no search"
+    support, nearby = found.support, found.nearby
+    graph = np.isfinite(found.gain)  # edges that were left out afterwards have a gain as well
     first, second = np.triu_indices(len(graph), 1)
     turned = graph[second, first] | (~graph[first, second] & (nearby[second, first] > nearby[first, second]))
     cause, effect = np.where(turned, second, first), np.where(turned, first, second)
-    table = pd.DataFrame(
-        {
-            "edge": graph[cause, effect],
-            "log_odds": log_odds[cause, effect],
-            "z": z[cause, effect],
-            "ahead": ahead(nearby)[cause, effect],
-            "doubt": found.doubt[cause, effect],
-            "blind": is_blind(found.doubt),
-            "joined": (truth | truth.T)[cause, effect],
-            "right": truth[cause, effect],
-            "probability": result.edge_probability[cause, effect],
-            "reverse": result.edge_probability[effect, cause],
-            "learned": result.learned_probability[cause, effect],
-            "learned_reverse": result.learned_probability[effect, cause],
-        }
-    )
-    return table[(nearby + nearby.T)[cause, effect] > 0]
+    log_odds, z = joined_features(support)
+    ahead, turn, told = direction_features(support)
+    matrices = {
+        "edge": graph,
+        "log_odds": log_odds,
+        "z": z,
+        "ahead": ahead,
+        "turn": turn,
+        "told": told,
+        "doubt": found.doubt,
+        "joined": truth | truth.T,
+        "right": truth,
+        "probability": result.edge_probability,
+        "reverse": result.edge_probability.T,
+        "learned": result.learned_probability,
+        "learned_reverse": result.learned_probability.T,
+    }
+    table = pd.DataFrame({name: matrix[cause, effect] for name, matrix in matrices.items()})
+    return table.assign(trust=trust_in(result.interventions))[(nearby + nearby.T)[cause, effect] > 0]
 
 
 def observed_pairs(
@@ -225,41 +241,61 @@ def _pairs_of_one(job: tuple[int, str]) -> pd.DataFrame:
 def fit_curves(pairs: pd.DataFrame) -> Curves:
     """Fit the curves by maximum likelihood, every setting with the same weight and no slope below zero.
 
+    Where no intervention is believed, no direction gets a probability of `SURE`, whatever simulated data allow: a
+    mechanism of another form than theirs looks like a direction as well.
+
     Examples
     --------
+    >>> from scipy.special import expit
     >>> rng = np.random.default_rng(0)
-    >>> x, z = rng.normal(2.0, 1.0, size=(2, 5000))
+    >>> x, z = rng.normal(1.0, 1.0, size=(2, 5000))
     >>> joined = rng.random(5000) < expit(0.5 + x + 0.2 * z)
-    >>> right = joined & (rng.random(5000) < expit(2 * x))
-    >>> drawn = pd.DataFrame({"edge": True, "log_odds": x, "z": z, "ahead": x, "doubt": 0.0, "blind": False})
-    >>> drawn = drawn.assign(joined=joined, right=right, setting="one")
-    >>> found = fit_curves(pd.concat([drawn, drawn.assign(edge=False, z=0.0), drawn.assign(doubt=1.0)]))
-    >>> bool(np.allclose(found.edges, (0.5, 1.0, 0.2), atol=0.25)), bool(abs(found.told - 2.0) < 0.25)
+    >>> right = joined & (rng.random(5000) < expit(2 * x + 0.5 * z))
+    >>> drawn = pd.DataFrame({"edge": True, "log_odds": x, "z": z, "ahead": x, "turn": z, "told": 0.0, "doubt": 0.0})
+    >>> drawn = drawn.assign(joined=joined, right=right, setting="one", trust=1.0)
+    >>> other = drawn.assign(doubt=1.0, trust=0.0)
+    >>> found = fit_curves(pd.concat([drawn, drawn.assign(edge=False, z=0.0), drawn.assign(doubt=1.0), other]))
+    >>> np.allclose(found.edges, (0.5, 1.0, 0.2), atol=0.2), np.allclose(found.told, (2.0, 0.5, 0.0), atol=0.25)
     (True, True)
     """
-    weight = 1.0 / pairs.groupby("setting")["edge"].transform("size")
-    ones = np.ones(len(pairs))
+    weight = (1.0 / pairs.groupby("setting")["edge"].transform("size")).to_numpy(float)
+    edge, joined, right = (pairs[name].to_numpy(bool) for name in ("edge", "joined", "right"))
+    log_odds, z, doubt, trust = (pairs[name].to_numpy(float) for name in ("log_odds", "z", "doubt", "trust"))
+    ones, directions = np.ones(len(pairs)), tuple(pairs[name].to_numpy(float) for name in ("ahead", "turn", "told"))
 
-    def logistic(which: Any, columns: Sequence[Any], outcome: str, free: int) -> tuple[float, ...]:
-        x = np.column_stack([column[which] for column in columns])
-        y, w = pairs[outcome][which].to_numpy(float), weight[which].to_numpy()
+    def existence(which: Mask) -> Triple:
+        def loss(b: NDArray[np.float64]) -> float:
+            score = (b[0] * ones + b[1] * log_odds + b[2] * z)[which]
+            return float(np.sum(weight[which] * (np.logaddexp(0.0, score) - joined[which] * score)))
 
-        def loss(b: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-            score = x @ b
-            value = float(np.sum(w * (np.logaddexp(0.0, score) - y * score)))
-            return value, x.T @ (w * (expit(score) - y))
+        return _least(loss, [(None, None), (0.0, None), (0.0, None)])
 
-        bounds = [(None, None)] * free + [(0.0, None)] * (x.shape[1] - free)
-        return tuple(float(b) for b in minimize(loss, np.full(x.shape[1], 0.5), jac=True, bounds=bounds).x)
+    def direction(which: Mask, curves: Callable[[NDArray[np.float64]], Curves], bounds: Bounds) -> Triple:
+        features = tuple(feature[which] for feature in directions)
 
-    log_odds, z, forward = (pairs[name].to_numpy(float) for name in ("log_odds", "z", "ahead"))
-    edge, joined, doubt, blind = (pairs[name].to_numpy() for name in ("edge", "joined", "doubt", "blind"))
-    edges = logistic(edge, (ones, log_odds, z), "joined", 1)
-    others = logistic(~edge, (ones, log_odds), "joined", 1)
-    (told,) = logistic(edge & joined & (doubt < LEAST), (forward,), "right", 0)
-    (untold,) = logistic(edge & joined & (doubt >= 1) & ~blind, (forward,), "right", 0)
-    (blindly,) = logistic(edge & joined & blind, (forward,), "right", 0)
-    return Curves((edges[0], edges[1], edges[2]), (others[0], others[1], 0.0), told, untold, blindly)
+        def loss(b: NDArray[np.float64]) -> float:
+            told = direction_probability((features[0], features[1], features[2]), doubt[which], trust[which], curves(b))
+            said = np.clip(np.where(right[which], told, 1 - told), 1e-9, 1.0)
+            return float(-np.sum(weight[which] * np.log(said)))
+
+        return _least(loss, bounds)
+
+    slope: tuple[float, None] = (0.0, None)
+    right_ones = edge & joined
+    edges, others = existence(edge), existence(~edge)
+    zero = (0.0, 0.0, 0.0)
+    told = direction(right_ones & (doubt < 1), lambda b: Curves(edges, others, triple(b), zero, zero), [slope] * 3)
+    untold = right_ones & (doubt >= 1)
+    no_told: Bounds = [slope, slope, (0.0, 0.0)]
+    blind = direction(untold & (trust <= LEAST), lambda b: Curves(edges, others, told, zero, triple(b)), no_told)
+    most = blind[0] * MOST_AHEAD + blind[1] * MOST_Z
+    blind = triple(min(1.0, np.log(SURE / (1 - SURE)) * 0.95 / most) * b for b in blind) if most > 0 else blind
+    rest = direction(untold & (trust > LEAST), lambda b: Curves(edges, others, told, triple(b), blind), no_told)
+    return Curves(edges, others, told, rest, blind)
+
+
+def _least(loss: Callable[[NDArray[np.float64]], float], bounds: Bounds) -> Triple:
+    return triple(minimize(loss, np.zeros(3), method="L-BFGS-B", bounds=bounds).x)
 
 
 def reliability(probability: pd.Series, right: pd.Series, bins: int = 10) -> tuple[float, pd.DataFrame]:
@@ -306,12 +342,9 @@ def calibration_table(pairs: pd.DataFrame) -> str:
 
 def curves_as_toml(found: Curves, fits: int) -> str:
     """Write curves as `calibration.toml` holds them."""
-
-    def listed(numbers: Iterable[float]) -> str:
-        return "[" + ", ".join(f"{number:.3f}" for number in numbers) + "]"
-
-    return (
-        f"# Made by: enco bench calibrate ({fits} fits). The coefficients of enco.result.confidence.\n\n"
-        f"[joined]\nedges = {listed(found.edges)}\nothers = {listed(found.others)}\n\n"
-        f"[direction]\ntold = {found.told:.3f}\nuntold = {found.untold:.3f}\nblind = {found.blind:.3f}\n"
-    )
+    parts = {"joined": ("edges", "others"), "direction": ("told", "untold", "blind")}
+    lines = [f"# Made by: enco bench calibrate ({fits} fits). The coefficients of enco.result.confidence."]
+    for part, names in parts.items():
+        rows = {name: ", ".join(f"{number:.3f}" for number in getattr(found, name)) for name in names}
+        lines += ["", f"[{part}]", *(f"{name} = [{row}]" for name, row in rows.items())]
+    return "\n".join(lines) + "\n"

@@ -4,13 +4,14 @@ The search says which graph is best, and by how much each pair prefers to be as 
 such a preference is right was counted in fits of simulated data, and is written down in `calibration.toml` as the
 coefficients of two logistic curves, one for whether two variables are joined and one for the direction:
 
-    logit P(joined)  = a + b ln(1 + |l|) sign(l) + c min(z, 6)      l: log-odds among graphs nearby, z: gain / error
-    logit P(i -> j)  = b' ln(1 + |l'|) sign(l')                      given that the two are joined
+    logit P(joined) = a + b s(l) + c z         l: log-odds among graphs nearby, z: gain / error of the edge
+    logit P(i -> j) = b s(l') + c z' + d s(t)   l': of the direction, z': turn / error, t: told by interventions on both
 
-All slopes are positive, so that more evidence never means less confidence. Other coefficients hold where no
-intervention tells the two variables apart, and others again where none is believed at all: directions then rest on what
-the networks can say about the form of mechanisms, and none has a probability of 0.9. A direction is not surer than the
-labels that tell it: with the probability that none of their interventions had an effect, both directions are alike.
+with s(x) = ln(1 + |x|) sign(x), and z between -6 and 6. No slope is negative, so that more evidence never means less
+confidence. Other coefficients hold where no intervention tells the two variables apart, and others again where none is
+believed at all: directions then rest on what the networks can say about the form of mechanisms, and none has a
+probability of 0.9. A direction is not surer than the labels that tell it: with the probability that none of their
+interventions had an effect, both directions are alike.
 
 The graph with the lowest total is one of many that are nearly as good, and some of its edges are in few of the others,
 or rest on one regime alone. So an edge stays only if its variables are more likely joined than not. An edge of the
@@ -18,8 +19,8 @@ final graph has at least one half, and every other pair less.
 """
 
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
 from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -28,22 +29,24 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from enco.score.support import Support
+from enco.score.support import Gains, Support
 
 __all__ = [
     "Confidence",
     "Curves",
     "Verdict",
-    "ahead",
     "confidence_of",
     "curves",
-    "is_blind",
+    "direction_features",
+    "direction_probability",
     "joined_features",
     "tempered",
+    "triple",
 ]
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+Triple = tuple[float, float, float]
 
 EVEN = 0.5
 EDGE = 1e-3  # by which an edge is surer than one half, and what is no edge less sure
@@ -61,9 +64,8 @@ class Confidence:
         Probability that the two variables are joined by an edge, in either direction; symmetric.
     orientation : float64
         Probability that the edge goes from the row to the column if they are; 1 minus that of the reverse.
-    gain, gain_error : float64
-        What the rows lose without the edge, in nats, and the standard error with regimes as clusters; NaN where there
-        is no edge.
+    gain, gain_error, turn, turn_error, told : float64
+        What the rows say, see `enco.score.support.Gains`; NaN where there is no edge.
     slope : float64
         Of the effect by the cause, see `enco.result.slopes`; NaN where there is none.
     nearby : float64
@@ -76,36 +78,55 @@ class Confidence:
     orientation: Floats
     gain: Floats
     gain_error: Floats
+    turn: Floats
+    turn_error: Floats
+    told: Floats
     slope: Floats
     nearby: Floats
     doubt: Floats
 
+    @property
+    def support(self) -> Support:
+        """What the search has said."""
+        return Support(self.nearby, Gains(self.gain, self.gain_error, self.turn, self.turn_error, self.told))
+
 
 @dataclass(frozen=True)
 class Curves:
-    """Coefficients of the two curves.
+    """Coefficients of the two curves, (number, number, number) each.
 
     Attributes
     ----------
-    edges, others : (float, float, float)
-        a, b and c for edges of the graph, and for other pairs (whose c is 0).
-    told, untold, blind : float
-        b' where an intervention tells the two variables apart, where only others do, and where there is none at all.
+    edges, others
+        a, b and c of existence, for edges of the graph and for other pairs (whose c is 0).
+    told, untold, blind
+        b, c and d of the direction where an intervention tells the two variables apart, where only others do, and
+        where there is none at all.
     """
 
-    edges: tuple[float, float, float]
-    others: tuple[float, float, float]
-    told: float
-    untold: float
-    blind: float
+    edges: Triple
+    others: Triple
+    told: Triple
+    untold: Triple
+    blind: Triple
 
     @classmethod
-    def of(cls, content: Mapping[str, Mapping[str, float]]) -> "Curves":
+    def of(cls, content: Mapping[str, Mapping[str, Iterable[float]]]) -> "Curves":
         """Read a table like `calibration.toml`."""
-        joined, direction = content["joined"], content["direction"]
-        rows = [tuple(float(number) for number in joined[name]) for name in ("edges", "others")]  # type: ignore[attr-defined]
-        slopes = [float(direction[name]) for name in ("told", "untold", "blind")]
-        return cls(rows[0], rows[1], *slopes)  # type: ignore[arg-type]
+        rows = {name: row for part in content.values() for name, row in part.items()}
+        return cls(**{field.name: triple(rows[field.name]) for field in fields(cls)})
+
+
+def triple(numbers: Iterable[float]) -> Triple:
+    """Take three numbers as a row of coefficients.
+
+    Examples
+    --------
+    >>> triple([1, 2, 3])
+    (1.0, 2.0, 3.0)
+    """
+    first, second, third = (float(number) for number in numbers)
+    return first, second, third
 
 
 class Verdict(NamedTuple):
@@ -136,55 +157,74 @@ def curves() -> Curves:
     return Curves.of(tomllib.loads(files("enco.result").joinpath("calibration.toml").read_text(encoding="utf-8")))
 
 
-def is_blind(doubt: Floats) -> bool:
-    """Whether there is no intervention at all that tells two variables apart.
-
-    Examples
-    --------
-    >>> is_blind(np.ones((2, 2))), is_blind(np.array([[1.0, 0.2], [0.2, 1.0]]))
-    (True, False)
-    """
-    return bool((doubt >= 1).all())
-
-
-def tempered(log_odds: Floats) -> Floats:
-    """ln(1 + |l|) sign(l): log-odds of a model that is not quite right say less, the larger they are.
+def tempered(number: Floats) -> Floats:
+    """ln(1 + |x|) sign(x): numbers of a model that is not quite right say less, the larger they are.
 
     Examples
     --------
     >>> tempered(np.array([-1.0, 0.0, 1.0, 100.0])).round(1)
     array([-0.7,  0. ,  0.7,  4.6])
     """
-    return np.asarray(np.sign(log_odds) * np.log1p(np.abs(log_odds)))
+    return np.asarray(np.sign(number) * np.log1p(np.abs(number)))
 
 
-def joined_features(probability: Floats, gain: Floats, error: Floats) -> tuple[Floats, Floats]:
-    """Return l, tempered, and min(z, 6) of each pair, [N, N]; both are symmetric.
-
-    Parameters
-    ----------
-    probability : float64 [N, N]
-        Of every edge among graphs nearby.
-    gain, error : float64 [N, N]
-        NaN where there is no edge.
-    """
-    joined = np.clip(probability + probability.T, SMALLEST, 1 - SMALLEST)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        z = np.nan_to_num(gain / np.where(error > 0, error, np.nan))
-    z = np.clip(z, -MOST_Z, MOST_Z)
-    return tempered(np.log(joined) - np.log1p(-joined)), z + z.T
-
-
-def ahead(probability: Floats) -> Floats:
-    """Log-odds of each direction against its reverse, tempered, [N, N].
+def joined_features(support: Support) -> tuple[Floats, Floats]:
+    """Return s(l) and z of each pair, [N, N]; both are symmetric.
 
     Examples
     --------
-    >>> ahead(np.array([[0.0, 0.75], [0.25, 0.0]])).round(2).tolist()
+    >>> none = np.full((2, 2), np.nan)
+    >>> support = Support(np.array([[0.0, 0.75], [0.0, 0.0]]), Gains(none, none, none, none, none))
+    >>> [float(feature[1, 0].round(2)) for feature in joined_features(support)]
+    [0.74, 0.0]
+    """
+    joined = np.clip(support.probability + support.probability.T, SMALLEST, 1 - SMALLEST)
+    z = _errors(support.gains.gain, support.gains.gain_error)
+    return tempered(np.log(joined) - np.log1p(-joined)), z + z.T
+
+
+def direction_features(support: Support) -> tuple[Floats, Floats, Floats]:
+    """Return s(l'), z' and s(t) of each direction, [N, N]; that of the reverse is minus that.
+
+    Examples
+    --------
+    >>> none = np.full((2, 2), np.nan)
+    >>> support = Support(np.array([[0.0, 0.75], [0.25, 0.0]]), Gains(none, none, none, none, none))
+    >>> direction_features(support)[0].round(2).tolist()
     [[0.0, 0.74], [-0.74, 0.0]]
     """
-    log = np.log(np.maximum(probability, SMALLEST))
-    return tempered(log - log.T)
+    log = np.log(np.maximum(support.probability, SMALLEST))
+    z, told = _errors(support.gains.turn, support.gains.turn_error), tempered(np.nan_to_num(support.gains.told))
+    return tempered(log - log.T), z - z.T, told - told.T
+
+
+def _errors(gain: Floats, error: Floats) -> Floats:
+    """Count standard errors, between -6 and 6; 0 where there is no edge."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.clip(np.nan_to_num(gain / np.where(error > 0, error, np.nan)), -MOST_Z, MOST_Z)
+
+
+def direction_probability(
+    features: tuple[Floats, Floats, Floats], doubt: Floats, trust: Floats | float, curves: Curves
+) -> Floats:
+    """Return the probability of each direction of a pair that is joined.
+
+    Parameters
+    ----------
+    features : three float64 [...]
+        See `direction_features`.
+    doubt : float64 [...]
+        Probability that no intervention that tells the two variables apart had an effect; 1 if there is none.
+    trust : float64, or [...]
+        Share of the interventions that are believed to have had an effect.
+    curves : Curves
+    """
+
+    def by(row: Triple) -> Floats:
+        return np.asarray(expit(sum(weight * feature for weight, feature in zip(row, features, strict=True))))
+
+    untold = trust * by(curves.untold) + (1 - trust) * by(curves.blind)
+    return np.where(doubt >= 1, untold, (1 - doubt) * by(curves.told) + doubt * EVEN)
 
 
 def confidence_of(
@@ -193,6 +233,7 @@ def confidence_of(
     doubt: Floats,
     curves: Curves,
     *,
+    trust: float = 1.0,
     required: Mask | None = None,
     confounded: Floats | float = 0.0,
 ) -> Verdict:
@@ -204,8 +245,10 @@ def confidence_of(
     graph : bool [N, N]
         What the search has found: acyclic.
     doubt : float64 [N, N]
-        Probability that no intervention that tells the two variables apart had an effect; 1 if there is none.
+        See `direction_probability`.
     curves : Curves
+    trust : float
+        See `direction_probability`.
     required : bool [N, N], optional
         Edges that stay, whatever the data say.
     confounded : float64 [N, N]
@@ -215,26 +258,22 @@ def confidence_of(
     --------
     >>> graph = np.array([[False, True], [False, False]])
     >>> gain = np.where(graph, 50.0, np.nan)
-    >>> support = Support(np.array([[0.0, 0.99], [1e-9, 0.0]]), gain, gain / 5)
-    >>> some = Curves((0.0, 1.0, 0.5), (0.0, 1.0, 0.0), 1.0, 0.5, 0.25)
-    >>> told, untold = (
-    ...     confidence_of(support, graph, np.full((2, 2), doubt), some).orientation[0, 1] for doubt in (0, 1)
+    >>> support = Support(np.array([[0.0, 0.99], [1e-9, 0.0]]), Gains(gain, gain / 5, gain, gain / 5, gain))
+    >>> told, blind = (
+    ...     confidence_of(support, graph, np.full((2, 2), doubt), curves(), trust=1 - doubt).orientation[0, 1]
+    ...     for doubt in (0.0, 1.0)
     ... )
-    >>> bool(told > 0.9 > untold > 0.5)
+    >>> bool(told > 0.9 > blind > 0.5)
     True
     """
-    probability, joined = support.probability, graph | graph.T
-    log_odds, z = joined_features(*support)
+    joined = graph | graph.T
+    log_odds, z = joined_features(support)
     a, b, c = (np.where(joined, edge, other) for edge, other in zip(curves.edges, curves.others, strict=True))
-    considered = probability + probability.T > 0
+    considered = support.probability + support.probability.T > 0
     existence = np.where(considered | joined, expit(a + b * log_odds + c * z), 0.0)
     kept = graph & ((existence >= EVEN) | (False if required is None else required))
 
-    untold = doubt >= 1
-    toward = expit(
-        np.where(untold, curves.blind if is_blind(doubt) else curves.untold, curves.told) * ahead(probability)
-    )
-    orientation = np.where(untold, toward, (1 - doubt) * toward + doubt * EVEN)
+    orientation = direction_probability(direction_features(support), doubt, trust, curves)
     # The graph has the last word on which side of one half a pair is.
     orientation = np.where(kept, np.maximum(orientation, EVEN + EDGE), orientation)
     orientation = np.where(kept.T, 1 - orientation.T, orientation)

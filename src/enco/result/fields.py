@@ -33,7 +33,18 @@ __all__ = [
 _COUNTS = ("epoch", "edges", "undecided", "changed")  # columns of a history that count
 _DEEPEST = 4  # lists in a setting
 LATENT = ("confounder_scores", "lc_scores")  # there if the fit was asked for confounders
-CONFIDENCE = ("existence", "orientation", "nearby", "doubt", "gain", "gain_error", "slope")  # there after a search
+CONFIDENCE = (  # there after a search
+    "existence",
+    "orientation",
+    "nearby",
+    "doubt",
+    "gain",
+    "gain_error",
+    "turn",
+    "turn_error",
+    "told",
+    "slope",
+)
 FREQUENCY = "frequency"  # there after refits
 _EVIDENCE = ("regimes", "rows", "orientation_rows")
 

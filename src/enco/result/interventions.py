@@ -30,6 +30,7 @@ __all__ = [
     "probabilities_in",
     "shifts_in",
     "table_of_records",
+    "trust_in",
     "with_inferred_targets",
 ]
 
@@ -86,6 +87,17 @@ class Outcome:
     inferred: bool = False
     strengths: Mapping[int, Strength] = field(default_factory=dict)
     suspects: tuple[str, ...] = ()
+
+
+def trust_in(table: pd.DataFrame) -> float:
+    """Return the share of the interventions that are believed to have had an effect; 0 if there is none.
+
+    Examples
+    --------
+    >>> trust_in(pd.DataFrame({"verdict": ["perfect", "no effect"]}))
+    0.5
+    """
+    return float((table["verdict"] != NO_EFFECT).mean()) if len(table) else 0.0
 
 
 def intervention_table(

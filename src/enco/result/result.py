@@ -46,6 +46,7 @@ _GRAPH_KEYS = (
 )
 _EPOCH = [entry.name for entry in fields(EpochRecord)]
 _ARRAYS = ("gamma", "theta", "regimes", "rows", "orientation_rows")
+_OF_SEARCH = ("gain", "gain_error", "turn", "turn_error", "slope")
 _EDGE_EPOCHS = "edge_epochs"  # there if a fit has epochs
 _OPTIONAL = (*LATENT, FREQUENCY, _EDGE_EPOCHS)
 
@@ -268,7 +269,8 @@ class Result:
             ``cause``, ``effect``, ``probability`` (existence times orientation), ``existence``, ``orientation``,
             ``frequency`` (share of the refits that found it; NaN without refits), ``source`` ("learned": Algorithm 1
             and the order step have it; "reversed", "added": the search did that), ``gain`` and ``gain_error`` (what
-            the rows lose without the edge, in nats, and its standard error), ``slope`` (sign and size of the direct
+            the rows lose without the edge, in nats, and its standard error), ``turn`` and ``turn_error`` (what they
+            lose if it is turned round), ``slope`` (sign and size of the direct
             effect, see `enco.result.slopes`), ``learned_probability``,
             ``regimes`` and ``rows`` (intervention regimes that inform the existence, and their rows),
             ``orientation_rows`` (rows of regimes that target one of the two only), ``adjacent_intervention`` (whether
@@ -299,7 +301,7 @@ class Result:
                 "orientation": self.orientation[cause, effect],
                 "frequency": np.nan if self.frequency is None else self.frequency[cause, effect],
                 "source": self.source[cause, effect].astype(object),
-                **{name: self._of_search(name)[cause, effect] for name in ("gain", "gain_error", "slope")},
+                **{name: self._of_search(name)[cause, effect] for name in _OF_SEARCH},
                 "learned_probability": self.learned_probability[cause, effect],
                 "regimes": self.evidence.regimes[cause, effect],
                 "rows": self.evidence.rows[cause, effect],

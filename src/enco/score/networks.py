@@ -179,6 +179,10 @@ class NetworkPredictor:
         """Losses of all rows, [rows], NaN where the variable was set."""
         return self._spread(self._row_losses(parents, ())[0])
 
+    def row_changes(self, parents: Parents, causes: Sequence[int]) -> list[Floats]:
+        """Losses of all rows, given the parents and after toggling each cause, [rows] each."""
+        return [self._spread(loss) for loss in self._row_losses(parents, causes)]
+
     def _spread(self, loss: NDArray[np.floating]) -> Floats:
         everywhere = np.full(len(self._networks.sample.origin), np.nan)
         everywhere[self._order] = loss

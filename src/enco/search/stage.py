@@ -30,7 +30,8 @@ from enco.score.base import Parents, Predictor
 from enco.score.counted import CountedPredictor
 from enco.score.dispersion import dispersion_of
 from enco.score.journal import Journal
-from enco.score.networks import Networks, presence_near
+from enco.score.linear import LinearPredictor
+from enco.score.networks import NetworkPredictor, Networks, presence_near
 from enco.score.objective import CLEAR_HARM, Objective, families_of
 from enco.score.own import OwnLosses, OwnMechanism
 from enco.score.regression import RegressionPredictor, Regressions
@@ -291,6 +292,8 @@ class _Workers(AbstractContextManager["_Workers"]):
         if first:
             self._everyone = networks
         begun = self._search_widely([self._by_networks(j, networks) for j in everyone], graph) if first else []
+        if first and self._is_open_somewhere():
+            begun += self._search_linearly(networks, graph)
         starts = [path.graph for path in begun] or [graph]
         families = families_of(starts[0])
         on_progress(0.5)
@@ -306,8 +309,9 @@ class _Workers(AbstractContextManager["_Workers"]):
         """Say how sure the graph of the last round is, edge by edge."""
         probability, _ = nearby(self._last, path.graph, self._rules(path.graph))
         # Networks that know many sets of parents answer at once, and precisely enough for this.
-        gain, error = gains_of_edges(lambda j: self._by_networks(j, self._everyone), path.graph, self._everyone.sample)
-        return replace(path, support=Support(probability, gain, error))
+        answers = [self._by_networks(j, self._everyone) for j in range(len(path.graph))]
+        gains = gains_of_edges(answers.__getitem__, path.graph, self._everyone.sample, self.run)
+        return replace(path, support=Support(probability, gains))
 
     def _examined(self, objective: Objective, path: Path) -> Path:
         """Compare the rows of every regime with what the graph allows in them."""
@@ -351,6 +355,19 @@ class _Workers(AbstractContextManager["_Workers"]):
             path = min(path, again.seen_from(graph, path.before), key=lambda it: it.after)
         return [path] if path is first or not self.continuous.any() else [path, first]
 
+    def _search_linearly(self, networks: Networks, graph: Mask) -> list[Path]:
+        """Search by linear regressions of continuous variables, from the empty graph; none where others answer."""
+        linear = [self.problem.regressions and bool(it) for it in self.continuous]
+        if not any(linear):
+            return []
+        predictors: list[Predictor] = [
+            LinearPredictor(self._regressions, j, sorted(self._candidates[j])) if it else self._by_networks(j, networks)
+            for j, it in enumerate(linear)
+        ]
+        objective = self._objective(predictors)
+        path = search(objective, self.problem.required, self._rules(graph), order_first=True, run=self.run)
+        return [path.seen_from(graph, objective.total(graph))]
+
     def _rules(self, graph: Mask, *, fast_only: bool = False) -> Rules:
         """Rules of the search; places in the order may be a matter for predictors that answer at once only."""
         joined, told = self.problem.likely | graph, self.telling >= FEW_ROWS
@@ -389,7 +406,7 @@ class _Workers(AbstractContextManager["_Workers"]):
             rivals = [rival for rival in rivals if np.isfinite(rival.changes(parents, candidates)).all()]
         return min((usual, *rivals), key=lambda predictor: predictor.loss(parents))
 
-    def _by_networks(self, effect: int, networks: Networks) -> Predictor:
+    def _by_networks(self, effect: int, networks: Networks) -> NetworkPredictor:
         """Networks, corrected by counts where all is categorical."""
         if self.continuous[[effect, *self._candidates[effect]]].any():
             return networks.of(effect)

@@ -261,7 +261,8 @@ def result_arrays(path: Path, result: Any) -> str | None:
 
 def stability_values(path: Path, found: Any) -> str | None:
     content = json.loads(path.read_text(encoding="utf-8"))
-    keys = ("variables", "frequency", "adjacency", "consensus", "n_resamples", "share", "seed", "seconds", "version")
+    keys = ("variables", "frequency", "adjacency", "consensus", "n_resamples", "scheme", "share", "seed", "seconds")
+    keys = (*keys, "version")
     values = {key: getattr(found, key) for key in keys}
     return first_difference(
         {key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in values.items()},

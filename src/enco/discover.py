@@ -33,6 +33,7 @@ from enco.graphs.order import AcyclicResult, acyclic
 from enco.knowledge import Knowledge
 from enco.result import Result
 from enco.result.account import accounts, doubt_of_directions, shift_table, target_probability
+from enco.result.circumstances import Circumstances, unlike
 from enco.result.confidence import Confidence, confidence_of, curves
 from enco.result.evidence import Evidence
 from enco.result.interventions import intervention_table, trust_in, with_inferred_targets
@@ -157,6 +158,7 @@ def conclude(
     to_columns = np.ix_(place, place)
     order = ordered.order if (graph == ordered.adjacency).all() else topological_order(graph)
     context = discovery.given.is_context[discovery.column]
+    shifts = shift_table(discovery, graph, outcomes, data)
     report = report_of_order(ordered, names) | {
         "refined": report_of_moves(moves, ordered.adjacency, names, context),
         "totals": [[path.before, path.after] for path in paths],
@@ -164,6 +166,7 @@ def conclude(
     }
     confidence = None
     if sure:
+        report["unlike"] = unlike(Circumstances.of(data, shifts))
         slope = slopes(variables, graph[to_columns])
         confidence = Confidence(slope=slope, **{name: matrix[to_columns] for name, matrix in sure.items()})
     return Result(
@@ -185,7 +188,7 @@ def conclude(
         seconds=seconds + time.perf_counter() - began,
         interventions=table,
         target_probability=target_probability(discovery, found.paths, found.regimes, data),
-        shifts=shift_table(discovery, graph, outcomes, data),
+        shifts=shifts,
         confidence=confidence,
         confounder_scores=None if score is None else pairs.dense(score, fill=np.nan)[to_columns],
         lc_scores=learned.lc[to_columns] if learned.lc is not None else None,

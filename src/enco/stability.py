@@ -202,7 +202,7 @@ class Stability:
         fine = {
             "variables": n > 0,
             "n_resamples": is_whole(loaded.n_resamples, 1) and is_number(loaded.n_resamples),
-            "scheme": loaded.scheme in SCHEMES,
+            "scheme": isinstance(loaded.scheme, str) and loaded.scheme in SCHEMES,
             "share": is_number(loaded.share) and 0 < loaded.share <= 1,
             "seed": is_whole(loaded.seed),
             "seconds": is_number(loaded.seconds, 0.0),

@@ -17,8 +17,8 @@ from enco.cli import main
 from enco.errors import SettingsError
 
 SPECS = [
-    "ablation", "batch", "continuous", "continuous-dense", "continuous-small", "deterministic", "estimators",
-    "failed", "gradient-variance", "imperfect",
+    "ablation", "batch", "calibration", "continuous", "continuous-dense", "continuous-small", "deterministic",
+    "estimators", "failed", "gradient-variance", "imperfect",
     "interventional-rows", "large-sample", "latents", "learning-curves", "mixed", "non-neural", "observational-rows",
     "off-target", "partial", "real-world", "real-world-small", "scalability", "scalability-continuous",
     "scalability-few-rows", "small-sample", "soft", "table1", "unknown-targets",

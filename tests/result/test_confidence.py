@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from enco import ENCO, simulate
-from enco.bench.calibration import SETTINGS, calibration_table, curves_as_toml, pairs_of, reliability
+from enco.bench.calibration import calibration_table, curves_as_toml, directed, pairs_of, reliability
+from enco.bench.calibration_settings import SETTINGS
 from enco.cli import main
 from enco.errors import FileFormatError, SettingsError
 from enco.result import Result
 from enco.result.confidence import Curves, confidence_of, curves
-from enco.result.fields import CONFIDENCE
 from enco.result.slopes import slopes
 from enco.score.support import Gains, Support
 from enco.simulate.experiments import experiment
@@ -208,7 +208,7 @@ def test_calibration_counts_every_pair_once(fitted):
     assert pairs["edge"].sum() == result.n_edges + len(result.order_report["unsure"])
     assert len(pairs) <= 15
     assert pairs["joined"].sum() <= truth.sum()
-    table = calibration_table(pairs.assign(setting="mixed"))
+    table = calibration_table(directed(pairs.assign(setting="mixed", fit=0)))
     assert "mixed" in table
     error, bins = reliability(pairs["probability"], pairs["right"])
     assert 0 <= error <= 1
@@ -219,7 +219,9 @@ def test_curves_that_are_written_are_read():
     import tomllib
 
     some = Curves((1.0, 0.5, 0.25), (-1.0, 2.0, 0.0), (1.5, 0.5, 0.25), (0.75, 0.5, 0.0), (0.5, 0.25, 0.0))
-    assert Curves.of(tomllib.loads(curves_as_toml(some, 10))) == some
+    written = tomllib.loads(curves_as_toml(some, {"variables": (8, 40)}, 10))
+    assert Curves.of(written) == some
+    assert written["range"] == {"variables": [8, 40]}
 
 
 @pytest.mark.parametrize("name", list(SETTINGS))

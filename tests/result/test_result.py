@@ -251,6 +251,8 @@ def test_frame_has_one_row_per_edge_the_surest_first():
         "source",
         "gain",
         "gain_error",
+        "turn",
+        "turn_error",
         "slope",
         "learned_probability",
         "regimes",

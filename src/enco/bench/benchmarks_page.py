@@ -34,6 +34,7 @@ _SPEC_ORDER = (
     "continuous-dense",
     "mixed",
     "non-neural",
+    "calibration",
     "gradient-variance",
     "learning-curves",
 )

@@ -1,14 +1,11 @@
 """How often probabilities of edges are right, and the curves that make them so (`enco.result.confidence`).
 
-Fits of simulated data of many kinds, whose graphs are known: sizes, densities, kinds of variables, numbers of rows,
-all or some targets, and interventions that work, fail, take hold in part of the rows, keep parents or hit more. Each
-kind is a *setting*. Curves are fitted on some seeds, and judged on others.
+Fits of simulated data of many kinds, whose graphs are known (`enco.bench.calibration_settings`). Curves are fitted on
+some seeds (`enco bench calibrate`), and judged on others (`enco bench run calibration`).
 """
 
-import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
 from multiprocessing import get_context
 from typing import Any
 
@@ -18,16 +15,17 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from sklearn.metrics import average_precision_score
 
-from enco import simulate
+from enco.bench.calibration_settings import SettingProblem
 from enco.bench.markup import markdown
-from enco.data import InterventionalData
 from enco.discover import discover
 from enco.result import Result
+from enco.result.circumstances import Circumstances
 from enco.result.confidence import (
     MOST_Z,
     SMALLEST,
     Curves,
     Triple,
+    count_at_fdr,
     direction_features,
     direction_probability,
     joined_features,
@@ -36,14 +34,14 @@ from enco.result.confidence import (
 )
 from enco.result.interventions import trust_in
 from enco.settings import Settings
-from enco.simulate.experiments import experiment
 
 __all__ = [
-    "SETTINGS",
-    "Setting",
+    "as_record",
     "calibration_table",
     "curves_as_toml",
+    "directed",
     "fit_curves",
+    "from_records",
     "observed_pairs",
     "pairs_of",
     "reliability",
@@ -51,121 +49,15 @@ __all__ = [
 
 Mask = NDArray[np.bool_]
 
+DIRECTED = ["setting", "fit", "probability", "learned", "right"]
+EVEN = 0.5
+NEGLIGIBLE = 0.005  # probability below which a wrong direction changes no figure
 LEAST = 0.05  # pairs with less do not count: they are many, and nearly all of them right
 SURE = 0.9
 
 MOST_AHEAD = float(tempered(np.array(np.log(1 / SMALLEST))))
 
-Options = dict[str, Any]
 Bounds = list[tuple[float | None, float | None]]
-
-
-@dataclass(frozen=True)
-class Setting:
-    """A kind of data.
-
-    Attributes
-    ----------
-    kind : str
-        "categorical", "continuous", "mixed", or the name of a known network.
-    variables : int
-        About so many: between 0.8 and 1.25 times as many.
-    density : float
-        Edges for each variable.
-    rows, interventional_rows : int
-        Between 0.7 and 1.4 times as many, these of each regime.
-    targets : float
-        Number of variables that are intervened on, or a share of them.
-    mechanism : str, optional
-        Of continuous variables.
-    experiment : dict
-        Options of `enco.simulate.experiments.experiment`.
-    """
-
-    kind: str = "categorical"
-    variables: int = 15
-    density: float = 1.3
-    rows: int = 3000
-    interventional_rows: int = 200
-    targets: float = 1.0
-    mechanism: str | None = None
-    experiment: Mapping[str, Any] = field(default_factory=dict)
-
-    def draw(self, rng: np.random.Generator) -> tuple[InterventionalData, Mask]:
-        """Draw data and the true graph."""
-        if self.kind in ("categorical", "continuous", "mixed"):
-            n = max(8, round(self.variables * rng.uniform(0.8, 1.25)))
-            options: dict[str, Any] = {} if self.mechanism is None else {"mechanism": self.mechanism}
-            make: Callable[..., simulate.SCM] = getattr(simulate, self.kind)
-            model = make("random", n, rng, edge_probability=min(1.0, 2 * self.density / (n - 1)), **options)
-        else:
-            model = simulate.from_bif(self.kind, shuffle=rng)
-            n = len(model.observed_names)
-        scale = rng.uniform(0.7, 1.4)
-        rows, interventional = round(self.rows * scale), round(self.interventional_rows * scale)
-        data = experiment(model, rows, interventional, rng, **self.experiment).data
-        count = round(self.targets * n) if self.targets <= 1 else round(self.targets)
-        if count < n:
-            chosen = np.sort(rng.choice(n, count, replace=False))
-            data = InterventionalData(data.variables, [data.observational, *(data.interventional[k] for k in chosen)])
-        return data, model.observed_adjacency.astype(bool)
-
-
-def _settings() -> dict[str, Setting]:
-    linear: Options = {"kind": "continuous", "mechanism": "linear", "variables": 10, "rows": 1500}
-    additive: Options = {"kind": "continuous", "mechanism": "additive", "variables": 11, "rows": 1500}
-    nonadditive: Options = {"kind": "continuous", "mechanism": "nonadditive", "variables": 12, "rows": 1500}
-    mixed: Options = {"kind": "mixed", "variables": 11, "rows": 1500}
-    few: Options = {"rows": 800, "interventional_rows": 60}
-    tiny: Options = {"rows": 250, "interventional_rows": 50}
-    return {
-        "categorical": Setting(),
-        "categorical, 30 variables": Setting(variables=30, rows=2000, interventional_rows=100),
-        "categorical, dense": Setting(variables=12, density=2.5),
-        "categorical, 40 variables, half of the targets": Setting(variables=36, targets=0.5, interventional_rows=100),
-        "categorical, many rows": Setting(variables=12, density=2.0, rows=8000, interventional_rows=1000),
-        "categorical, few rows": Setting(variables=14, **few),
-        "categorical, fewest rows": Setting(variables=12, **tiny),
-        "categorical, half of the targets": Setting(variables=18, targets=0.5, interventional_rows=100),
-        "categorical, 2 targets": Setting(variables=18, targets=2, interventional_rows=300),
-        "categorical, 30 % fail": Setting(experiment={"failed": 0.3}),
-        "categorical, all fail": Setting(variables=12, rows=2000, experiment={"failed": 1.0}),
-        "categorical, half of the rows": Setting(experiment={"hold": 0.5}),
-        "categorical, a fifth of the rows": Setting(experiment={"hold": 0.2}),
-        "categorical, soft": Setting(experiment={"effect": "soft"}),
-        "categorical, shifts": Setting(experiment={"effect": "shift"}),
-        "categorical, off target": Setting(experiment={"off_target": 0.3}),
-        "linear": Setting(**linear),
-        "linear, few rows, dense": Setting(**{**linear, **few, "density": 3.0, "variables": 14}),
-        "linear, 3 targets": Setting(**{**linear, "targets": 3}),
-        "linear, all fail": Setting(**{**linear, "experiment": {"failed": 1.0}}),
-        "linear, shifts": Setting(**{**linear, "experiment": {"effect": "shift"}}),
-        "additive": Setting(**additive),
-        "additive, dense": Setting(**{**additive, "density": 3.0}),
-        "additive, many rows": Setting(**{**additive, "rows": 5000, "interventional_rows": 800}),
-        "additive, few rows": Setting(**{**additive, **few}),
-        "additive, 30 % fail": Setting(**{**additive, "experiment": {"failed": 0.3}}),
-        "additive, all fail": Setting(**{**additive, "experiment": {"failed": 1.0}}),
-        "additive, soft": Setting(**{**additive, "experiment": {"effect": "soft"}}),
-        "additive, off target": Setting(**{**additive, "experiment": {"off_target": 0.3}}),
-        "nonadditive": Setting(**nonadditive),
-        "nonadditive, fewest rows": Setting(**{**nonadditive, **tiny}),
-        "nonadditive, 3 targets": Setting(**{**nonadditive, "targets": 3}),
-        "mixed": Setting(**mixed),
-        "mixed, dense": Setting(**{**mixed, "density": 2.5}),
-        "mixed, 25 variables": Setting(**{**mixed, "variables": 25}),
-        "mixed, few rows": Setting(**{**mixed, **few}),
-        "mixed, 3 targets": Setting(**{**mixed, "targets": 3}),
-        "mixed, shifts": Setting(**{**mixed, "experiment": {"effect": "shift"}}),
-        "asia": Setting(kind="asia", rows=1000, interventional_rows=100),
-        "sachs": Setting(kind="sachs", rows=1000, interventional_rows=100),
-        "child": Setting(kind="child", rows=1000, interventional_rows=100),
-        "child, 5 targets": Setting(kind="child", rows=1000, interventional_rows=100, targets=5),
-        "alarm": Setting(kind="alarm", rows=1500, interventional_rows=60),
-    }
-
-
-SETTINGS: dict[str, Setting] = _settings()
 
 
 def pairs_of(result: Result, truth: Mask) -> pd.DataFrame:
@@ -220,22 +112,23 @@ def observed_pairs(
     *,
     n_jobs: int = 1,
     on_fit: Callable[[int], None] = lambda done: None,
-) -> pd.DataFrame:
-    """Fit data of some settings, one for each seed, and list the pairs of all fits; see `pairs_of`."""
+) -> tuple[pd.DataFrame, list[Circumstances]]:
+    """Fit data of some settings, for each seed; list the pairs of all fits (see `pairs_of`) and what data they had."""
     jobs = [(seed, name) for seed in seeds for name in names]
-    found = []
+    found, seen = [], []
     with ProcessPoolExecutor(n_jobs, mp_context=get_context("spawn")) as pool:
-        for done, pairs in enumerate(pool.map(_pairs_of_one, jobs)):
+        for done, (pairs, circumstances) in enumerate(pool.map(_pairs_of_one, jobs)):
             found.append(pairs)
+            seen.append(circumstances)
             on_fit(done + 1)
-    return pd.concat(found, ignore_index=True)
+    return pd.concat(found, ignore_index=True), seen
 
 
-def _pairs_of_one(job: tuple[int, str]) -> pd.DataFrame:
+def _pairs_of_one(job: tuple[int, str]) -> tuple[pd.DataFrame, Circumstances]:
     seed, name = job
-    data, truth = SETTINGS[name].draw(np.random.default_rng([seed, zlib.crc32(name.encode())]))
+    data, truth = SettingProblem(setting=name, seed=seed).draw()
     result = discover(data, settings=Settings(), seed=seed, n_jobs=1)
-    return pairs_of(result, truth).assign(setting=name, seed=seed)
+    return pairs_of(result, truth).assign(setting=name, fit=seed), Circumstances.of(data, result.shifts)
 
 
 def fit_curves(pairs: pd.DataFrame) -> Curves:
@@ -315,18 +208,30 @@ def reliability(probability: pd.Series, right: pd.Series, bins: int = 10) -> tup
     return float((apart * table["pairs"]).sum() / max(1, table["pairs"].sum())), table
 
 
-def calibration_table(pairs: pd.DataFrame) -> str:
-    """Judge probabilities in every setting, and beside them in brackets those of Algorithm 1: a table in Markdown."""
-    columns = ["setting", "probability", "learned", "right"]
+def directed(pairs: pd.DataFrame) -> pd.DataFrame:
+    """List both directions of pairs (see `pairs_of`): ``setting``, ``probability``, ``learned`` and ``right``."""
     turned = {"probability": pairs["reverse"], "learned": pairs["learned_reverse"]}
     backward = pairs.assign(**turned, right=pairs["joined"] & ~pairs["right"])
-    both = pd.concat([pairs[columns], backward[columns]])
+    return pd.concat([pairs[DIRECTED], backward[DIRECTED]], ignore_index=True)
+
+
+def calibration_table(both: pd.DataFrame, layout: Callable[..., str] = markdown) -> str:
+    """Judge probabilities in every setting, and beside them in brackets those of Algorithm 1.
+
+    Parameters
+    ----------
+    both : DataFrame
+        See `directed`.
+    layout : callable
+        See `enco.bench.markup`.
+    """
     lines = []
     for name, part in [("all", both), *both.groupby("setting", sort=False)]:
         error, _ = reliability(part["probability"], part["right"])
         before, _ = reliability(part["learned"], part["right"])
         sure, was_sure = (part["right"][part[column] >= SURE] for column in ("probability", "learned"))
         precision = [average_precision_score(part["right"], part[column]) for column in ("probability", "learned")]
+        kept, false = _at_share(part)
         lines.append(
             [
                 str(name),
@@ -334,17 +239,66 @@ def calibration_table(pairs: pd.DataFrame) -> str:
                 f"{len(sure)} ({len(was_sure)})",
                 *(f"{share.mean():.3f}" if len(share) else "-" for share in (sure, was_sure)),
                 f"{precision[0]:.3f} ({precision[1]:.3f})",
+                f"{false:.3f}" if kept else "-",
             ]
         )
-    head = ["setting", "calibration error", "edges with 0.9", "of them right", "of those learned", "average precision"]
-    return markdown(head, lines)
+    head = [
+        "setting",
+        "calibration error",
+        "edges with 0.9",
+        "of them right",
+        "of those learned",
+        "average precision",
+        "false at fdr 0.1",
+    ]
+    return layout(head, lines, left=1)
 
 
-def curves_as_toml(found: Curves, fits: int) -> str:
-    """Write curves as `calibration.toml` holds them."""
+def _at_share(part: pd.DataFrame, share: float = 0.1) -> tuple[int, float]:
+    """Count the edges that are kept up to an expected share of false ones in each fit, and the share that is false."""
+    kept = false = 0
+    for _, fit in part[part["probability"] >= EVEN].groupby("fit"):
+        surest = fit.sort_values("probability", ascending=False, kind="stable")
+        chosen = surest[: count_at_fdr(surest["probability"].to_numpy(float), share)]
+        kept, false = kept + len(chosen), false + int((~chosen["right"].astype(bool)).sum())
+    return kept, false / max(1, kept)
+
+
+def as_record(pairs: pd.DataFrame) -> dict[str, list[float]]:
+    """Return what a record of a fit holds of its pairs: both directions, those that matter to some figure.
+
+    Examples
+    --------
+    >>> pairs = pd.DataFrame({"probability": [0.98], "reverse": [0.001], "learned": [0.5], "learned_reverse": [0.0]})
+    >>> as_record(pairs.assign(joined=True, right=True, setting=""))
+    {'probability': [0.98], 'learned': [0.5], 'right': [1]}
+    """
+    both = directed(pairs.assign(setting="", fit=0))
+    said = both[(both[["probability", "learned"]] >= NEGLIGIBLE).any(axis=1) | both["right"].astype(bool)]
+    numbers = {name: said[name].round(5).tolist() for name in ("probability", "learned")}
+    return {**numbers, "right": said["right"].astype(int).tolist()}
+
+
+def from_records(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return the directed pairs of the records of fits."""
+    parts = [
+        pd.DataFrame(record["pairs"]).assign(setting=record["setting"], fit=record["key"])
+        for record in records
+        if "pairs" in record
+    ]
+    table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=DIRECTED)
+    return table.assign(right=table["right"].astype(bool))
+
+
+def curves_as_toml(found: Curves, ranges: Mapping[str, tuple[float, float]], fits: int) -> str:
+    """Write curves, and what data they were fitted on, as `calibration.toml` holds them."""
     parts = {"joined": ("edges", "others"), "direction": ("told", "untold", "blind")}
-    lines = [f"# Made by: enco bench calibrate ({fits} fits). The coefficients of enco.result.confidence."]
+    lines = [
+        f"# Made by: enco bench calibrate ({fits} fits).",
+        "# The coefficients of enco.result.confidence, and the least and largest numbers of enco.result.circumstances.",
+    ]
     for part, names in parts.items():
         rows = {name: ", ".join(f"{number:.3f}" for number in getattr(found, name)) for name in names}
         lines += ["", f"[{part}]", *(f"{name} = [{row}]" for name, row in rows.items())]
+    lines += ["", "[range]", *(f"{name} = [{low:.4g}, {high:.4g}]" for name, (low, high) in ranges.items())]
     return "\n".join(lines) + "\n"

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score
 
 from enco.baselines import find_method
+from enco.bench.calibration import as_record, pairs_of
 from enco.bench.gradient_variance import measure_variance
 from enco.bench.learning_curves import measure_curve
 from enco.bench.machine import code_fingerprint, machine, peak_memory_mb, reset_peak_memory, versions
@@ -160,12 +161,27 @@ def _gradient_variance(job: Job, n_jobs: int, on_start: Callable[[], None]) -> R
     return {"curves": [asdict(curve) for curve in curves]}
 
 
+def _calibration(job: Job, n_jobs: int, on_start: Callable[[], None]) -> Record:
+    _enco_settings(job)
+    data, truth = job.problem.draw()
+    on_start()
+    result = find_method(job.method).fit(data, seed=job.problem.seed, n_jobs=n_jobs, **job.settings)
+    return {
+        **_scores(result, truth, _graph_part(result, data)),
+        "pairs": as_record(pairs_of(result, truth)),
+        "seconds": round(result.seconds, 3),
+        "settings": result.settings,
+    }
+
+
 TASKS: dict[str, Callable[[Job, int, Callable[[], None]], Record]] = {
     "fit": _fit,
     "learning-curve": _learning_curve,
     "gradient-variance": _gradient_variance,
+    "calibration": _calibration,
 }
-"""What a job can be: learn a graph, follow ENCO while it does, or measure the noise of its gradients."""
+"""What a job can be: learn a graph, follow ENCO while it does, measure the noise of its gradients, or judge how often
+its probabilities are right."""
 
 
 def _enco_settings(job: Job) -> Settings:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, asdict, fields
 from typing import Any
 
+from enco.bench.calibration_settings import SettingProblem
 from enco.bench.continuous_problem import ContinuousProblem, MixedProblem
 from enco.bench.deterministic import DeterministicProblem
 from enco.bench.experiment_problem import ExperimentProblem
@@ -20,6 +21,7 @@ PROBLEM_KINDS: dict[str, type[Simulation]] = {
     "network": NetworkProblem,
     "deterministic": DeterministicProblem,
     "experiment": ExperimentProblem,
+    "setting": SettingProblem,
 }
 
 

@@ -72,6 +72,15 @@ def _is_noise_point(point: Any) -> bool:
     return all(map(_is_number, [*counts, *point["deviation"].values()]))
 
 
+def _is_pairs(value: Any) -> bool:
+    """Directed pairs of a fit with their probabilities, see `enco.bench.calibration.as_record`."""
+    names = ("probability", "learned", "right")
+    if not isinstance(value, dict) or not all(isinstance(value.get(name), list) for name in names):
+        return False
+    same = len({len(value[name]) for name in names}) == 1
+    return same and all(_is_number(number) and 0 <= number <= 1 for name in names for number in value[name])
+
+
 def _is_list(value: Any, fine: Test) -> bool:
     return isinstance(value, list) and bool(value) and all(map(fine, value))
 
@@ -84,4 +93,6 @@ FIELDS: dict[str, Test] = {
     "machine": _is_machine,
     "curve": _is_curve,
     "curves": _is_noise,
+    "pairs": _is_pairs,
+    "setting": _is_text,
 }

@@ -9,7 +9,7 @@ everywhere in their place. The keys:
 ``source``            where the numbers under ``[[paper]]`` are from
 ``notes``             a sentence below the table
 ``kind``              of the problems, see `enco.bench.problem_kinds`
-``task``              "fit" (default), "learning-curve" or "gradient-variance"
+``task``              "fit" (default), "learning-curve", "gradient-variance" or "calibration"
 ``graphs``            graphs of each cell; their seeds are ``first_seed``, ``first_seed + 1``, ...
 ``metrics``           tables to make, see `enco.bench.table_metrics`
 ``columns``           the axis that runs over the columns of the tables; the others go to the lines

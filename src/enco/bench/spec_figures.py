@@ -8,6 +8,8 @@ from statistics import linear_regression
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from enco.bench.calibration import from_records
+from enco.bench.calibration_figure import draw_calibration
 from enco.bench.figures import draw_variance
 from enco.bench.records import Store
 from enco.bench.spec import Planned, Spec
@@ -53,7 +55,9 @@ def draw_spec(
     if spec.task == "gradient-variance":
         draw_variance(mean_variance(summary.records), path, overwrite=overwrite)
         return
-    if spec.task == "learning-curve":
+    if spec.task == "calibration":
+        figure = draw_calibration(from_records(summary.records))
+    elif spec.task == "learning-curve":
         figure = _learning_curves(spec, plan, store)
     elif len(spec.line_axes) == 1 and _are_numbers(spec.axes[spec.line_axes[0]]):
         figure = _lines_by_panel(summary)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean
 
+from enco.bench.calibration import calibration_table, from_records
 from enco.bench.gradient_variance import ESTIMATOR_NAMES, Point, VarianceCurve, variance_layout, variance_title
 from enco.bench.machine import code_fingerprint
 from enco.bench.markup import Strong, latex, markdown
@@ -59,6 +60,8 @@ def spec_table(
     if spec.task == "gradient-variance":
         parts = [_titled(variance_title(curve), variance_layout(curve, layout), as_latex)
                  for curve in mean_variance(summary.records)]  # fmt: skip
+    elif spec.task == "calibration":
+        parts = [calibration_table(from_records(summary.records), layout)] if summary.records else []
     elif spec.task == "learning-curve":
         parts = [_titled(METRICS[name].title, _curve_table(summary, name, plan, store, layout), as_latex)
                  for name in spec.metrics] if summary.records else []  # fmt: skip

@@ -218,34 +218,37 @@ def calibrate(
         typer.Option(help="Fit the curves to these fits, and write them to a TOML file.", show_default="no"),
     ] = None,
 ) -> None:
-    """Count how often the probabilities of edges are right, on simulated data of 39 kinds.
+    """Fit the curves that turn what a search says into probabilities, on simulated data of 44 kinds.
 
-    Prints a Markdown table: expected calibration error, edges with a probability of 0.9 and more and how many of them
-    are right, and average precision; in brackets, of the probability that Algorithm 1 learned. Takes about ten
-    seconds for each fit and process.
+    Prints a Markdown table of the fits that it makes: expected calibration error, edges with a probability of 0.9 and
+    more and how many of them are right, and average precision; in brackets, of the probability that Algorithm 1
+    learned. `enco bench run calibration` makes the same table of fits that are kept as records. Takes about ten seconds
+    for each fit and process.
 
     \b
     For example:
-      enco bench calibrate --first-seed 6000
-      enco bench calibrate --seeds 8 --curves calibration.toml   # as the curves of the package were made
+      enco bench calibrate --settings "few rows"
+      enco bench calibrate --seeds 4 --curves calibration.toml   # as the curves of the package were made
     """  # noqa: D301
-    from enco.bench.calibration import SETTINGS, calibration_table, curves_as_toml, fit_curves, observed_pairs
+    from enco.bench.calibration import calibration_table, curves_as_toml, directed, fit_curves, observed_pairs
+    from enco.bench.calibration_settings import SETTINGS
     from enco.cli._bench_progress import watch_share
     from enco.errors import SettingsError
     from enco.io._atomic import atomic_file
+    from enco.result.circumstances import ranges_of
 
     names = [name for name in SETTINGS if settings is None or settings in name]
     if not names:
         raise SettingsError(f"no setting contains {settings!r}; choose from {', '.join(SETTINGS)}")
     total = seeds * len(names)
     with watch_share("fits") as on_progress:
-        pairs = observed_pairs(
+        pairs, seen = observed_pairs(
             range(first_seed, first_seed + seeds), names, n_jobs=jobs, on_fit=lambda done: on_progress(done / total)
         )
-    typer.echo(calibration_table(pairs))
+    typer.echo(calibration_table(directed(pairs)))
     if curves is not None:
         with atomic_file(curves) as file:
-            file.write_text(curves_as_toml(fit_curves(pairs), total), encoding="utf-8")
+            file.write_text(curves_as_toml(fit_curves(pairs), ranges_of(seen), total), encoding="utf-8")
         typer.echo(f"curves  {curves}")
 
 

@@ -36,6 +36,7 @@ def demo(
 
 
 def _show(out: Path, seed: int) -> None:
+    from enco.cli._outcome import print_edges
     from enco.cli._run_fit import FitRequest, run_fit
     from enco.cli.evaluate import evaluate
     from enco.cli.report import report
@@ -53,8 +54,7 @@ def _show(out: Path, seed: int) -> None:
     run_fit(FitRequest(data=data, out=out, changes={}, seed=seed, force=True))
     _title("The edges")
     result = Result.load(out)
-    for edge in result.to_frame().itertuples():
-        typer.echo(f"{edge.cause} -> {edge.effect}".ljust(14) + f"probability {edge.probability:.3f}")
+    print_edges(result)
     _title("Compared with the true graph")
     evaluate(out, data)
     _draw(result, data, picture)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from enco.plotting.graph import EdgeNumber
+
 __all__ = ["plot", "save_figure"]
 
 _PICTURES = (".png", ".svg", ".pdf")
@@ -25,10 +27,17 @@ def plot(
     kind: Annotated[
         str,
         typer.Option(
-            help="graph, probabilities, existence, orientation-matrix, learning, precision-recall, orientation, "
-            "confounders or interventions."
+            help="graph, probabilities, existence, orientation-matrix, frequency, learning, precision-recall, "
+            "orientation, confounders or interventions."
         ),
     ] = "graph",
+    by: Annotated[
+        str | None,
+        typer.Option(
+            help="Width and colour of the edges of a graph: probability, or frequency over refits.",
+            show_default="probability",
+        ),
+    ] = None,
     truth: Truth = None,
     data: DataFile = None,
     target_column: TargetColumn = "perturbation",
@@ -46,6 +55,7 @@ def plot(
     For example:
       enco plot result --out graph.png
       enco plot result --truth data.npz --out compared.svg
+      enco plot result --by frequency --out stable.png
       enco plot result --kind probabilities --out probabilities.png
       enco plot result --kind learning --truth data.npz --out learning.png
       enco plot result --kind interventions --data data.npz --out effects.pdf
@@ -66,6 +76,7 @@ def plot(
     ax = draw(
         result,
         kind,
+        by=cast("EdgeNumber | None", by),
         truth=load_truth(truth, result),
         data=None
         if data is None

@@ -81,7 +81,12 @@ def cautions(result: Result, report: DataReport | None = None) -> list[str]:
     has no guarantee. The table marks it.
     Common causes that were not measured were not looked for, and can look like an edge.
     """
-    about_this = [*_about_interventions(result), *_about_edges(result), *_about_the_fit(result)]
+    about_this = [
+        *_about_interventions(result),
+        *_about_circumstances(result),
+        *_about_edges(result),
+        *_about_the_fit(result),
+    ]
     tested = result.interventions is not None and bool(result.interventions["p_value"].notna().any())
     about_data = _about_data(report, tested=tested)
     return [*about_this, *about_data, *_about_the_method(result)]
@@ -181,6 +186,14 @@ def _about_interventions(result: Result) -> list[str]:
         return []
     sentences = in_words(result.interventions, len(result.variables), result.shifts)
     return [f"{sentence[0].upper()}{sentence[1:]}{'' if sentence.endswith('?') else '.'}" for sentence in sentences]
+
+
+def _about_circumstances(result: Result) -> list[str]:
+    """Say in what the data are unlike all that the probabilities were calibrated on."""
+    said = result.order_report.get("unlike", [])
+    if not said:
+        return []
+    return [f"The probabilities were calibrated on data unlike these, which have {'; '.join(said)}. Trust them less."]
 
 
 def _about_edges(result: Result) -> list[str]:

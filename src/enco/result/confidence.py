@@ -36,6 +36,7 @@ __all__ = [
     "Curves",
     "Verdict",
     "confidence_of",
+    "count_at_fdr",
     "curves",
     "direction_features",
     "direction_probability",
@@ -113,7 +114,7 @@ class Curves:
     @classmethod
     def of(cls, content: Mapping[str, Mapping[str, Iterable[float]]]) -> "Curves":
         """Read a table like `calibration.toml`."""
-        rows = {name: row for part in content.values() for name, row in part.items()}
+        rows = {**content["joined"], **content["direction"]}
         return cls(**{field.name: triple(rows[field.name]) for field in fields(cls)})
 
 
@@ -282,6 +283,24 @@ def confidence_of(
     existence = np.where(still_joined, existence, np.minimum(existence, _most(orientation)))
     np.fill_diagonal(existence, 0.0)
     return Verdict(kept, existence, orientation)
+
+
+def count_at_fdr(probability: Floats, share: float) -> int:
+    """Count the surest edges whose expected share of false ones, the mean of 1 - probability, is at most `share`.
+
+    Parameters
+    ----------
+    probability : float64 [edges]
+        The largest first.
+    share : float
+
+    Examples
+    --------
+    >>> count_at_fdr(np.array([0.99, 0.95, 0.6, 0.5]), 0.1)
+    2
+    """
+    expected = np.cumsum(1 - probability) / np.arange(1, len(probability) + 1)
+    return int(np.count_nonzero(expected <= share))
 
 
 def _least(graph: Mask, orientation: Floats) -> Floats:

@@ -278,6 +278,7 @@ def _is_report(report: Mapping[str, Any], variables: Set[str]) -> bool:
         is_number(report.get("gap", 0.0))
         and is_edges(report.get("removed", []))
         and all(is_edges(report.get(key, [])) for key in ("unsure", "left_out"))
+        and lists("unlike", lambda text: isinstance(text, str))
         and lists("totals", lambda pair: isinstance(pair, list) and len(pair) == 2 and all(map(is_number, pair)))
         and lists("components", is_component)
         and lists("refined", is_step)

@@ -18,7 +18,7 @@ from enco.fitting.loop import EpochRecord
 from enco.graphs.dag import topological_order
 from enco.graphs.order import acyclic
 from enco.knowledge import REQUIRED
-from enco.result.confidence import Confidence
+from enco.result.confidence import Confidence, count_at_fdr
 from enco.result.evidence import Evidence
 from enco.result.fields import CONFIDENCE, FREQUENCY, LATENT, check_graph, check_history, check_parameters, is_number
 from enco.result.folder import GRAPH, HISTORY, PARAMETERS, result_in
@@ -73,7 +73,8 @@ class Result:
         ``refined``: what the search then did, each move with the edges ``added`` and ``removed`` and its gain in nats;
         ``totals``: of the objective, before and after each search; those of two searches cannot be compared, because
         other predictors answer; ``unsure``: edges that the search has found and whose variables are less likely joined
-        than not, which are no part of the graph; ``left_out``: edges that `at_fdr` has taken out of the graph.
+        than not, which are no part of the graph; ``unlike``: in what the data are unlike all that the probabilities
+        were calibrated on; ``left_out``: edges that `at_fdr` has taken out of the graph.
     evidence : Evidence
         Regimes and rows that inform every pair.
     history : DataFrame
@@ -250,7 +251,7 @@ class Result:
         """Pairs that share a latent confounder: two names and the score, the surest first; they carry no edge."""
         if self.confounder_scores is None:
             return []
-        found = np.triu(self.confounder_scores, k=1) > self.settings["confounder_threshold"]
+        found = np.triu(self.confounder_scores > self.settings["confounder_threshold"], k=1)
         names, score = self.variables, self.confounder_scores
         listed = [(names[one], names[other], float(score[one, other])) for one, other in np.argwhere(found)]
         return sorted(listed, key=lambda pair: (-pair[2], pair[0], pair[1]))
@@ -389,8 +390,7 @@ class Result:
         if not is_number(share) or not 0 < share < 1:
             raise SettingsError(f"the share of false edges must lie between 0 and 1, got {share!r}")
         surest = self.to_frame()[["cause", "effect", "probability"]]
-        expected = (1 - surest["probability"]).expanding().mean()
-        left_out = surest[(expected > share).to_numpy()]
+        left_out = surest[count_at_fdr(surest["probability"].to_numpy(), share) :]
         place = {name: position for position, name in enumerate(self.variables)}
         adjacency = self.adjacency.copy()
         for cause, effect in zip(left_out["cause"], left_out["effect"], strict=True):

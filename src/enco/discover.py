@@ -20,6 +20,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -104,6 +105,7 @@ def conclude(
     knowledge: Knowledge | None = None,
     on_progress: Callable[[Progress], None] = _silent,
     journal: Journal | None = None,
+    graph_only: bool = False,
 ) -> Result:
     """Take a fit from the end of Algorithm 1 to its result.
 
@@ -120,6 +122,8 @@ def conclude(
     on_progress : callable, optional
     journal : Journal, optional
         Of what was computed before an interruption.
+    graph_only : bool
+        Whether only the graph is needed, as in refits: what interventions did is then not looked at once more.
 
     Examples
     --------
@@ -134,14 +138,15 @@ def conclude(
     names = tuple(discovery.given.names[position] for position in discovery.column)
     learned = _Learned.of(discovery)
     ordered = learned.ordered(discovery, names)
-    found = _searched(discovery, ordered.adjacency, None, on_progress, journal)
+    search = partial(_searched, discovery, on_progress=on_progress, journal=journal, graph_only=graph_only)
+    found = search(ordered.adjacency)
     paths, graph = found.paths, found.paths[-1].graph if found.paths else ordered.adjacency
     score = None
     if settings.latent:
         score, graph = _confounded(discovery, graph, journal)
         confounded = score > settings.confounder_threshold
         if confounded.any():
-            found = _searched(discovery, graph, confounded, on_progress, journal)
+            found = search(graph, confounded)
             graph, paths = found.paths[-1].graph if found.paths else graph, paths + found.paths
     moves = [move for path in paths for move in path.moves]
     _log.info("search: %d edges before, %d after %d moves", ordered.adjacency.sum(), graph.sum(), len(moves))
@@ -269,9 +274,11 @@ class _Found:
 def _searched(
     discovery: Discovery,
     graph: Mask,
-    confounded: NDArray[np.bool_] | None,
+    confounded: NDArray[np.bool_] | None = None,
+    *,
     on_progress: Callable[[Progress], None],
     journal: Journal,
+    graph_only: bool,
 ) -> "_Found":
     """Search from an acyclic graph; pairs [P] that are confounded stay as they are.
 
@@ -302,6 +309,8 @@ def _searched(
         n_jobs=discovery.n_jobs,
         in_vain=labelled.in_vain,
         journal=journal,
+        # Variables that were hit are found by a look at the rows.
+        graph_only=graph_only and not settings.off_target and not labelled.unknown,
     )
 
     def tell(fraction: float) -> None:

@@ -8,6 +8,7 @@ from typing import Any, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from enco.conditionals.torch import NetworkFactory
 from enco.data import InterventionalData
@@ -92,11 +93,18 @@ class Refits:
         )
 
     def result(
-        self, discovery: Discovery, data: InterventionalData, on_progress: Callable[[Any], None] = lambda progress: None
+        self,
+        discovery: Discovery,
+        data: InterventionalData,
+        on_progress: Callable[[Any], None] = lambda progress: None,
+        *,
+        graph_only: bool = False,
     ) -> Result:
         """Run a fit to its end."""
         discovery.run(on_progress=on_progress)
-        return conclude(discovery, data, seed=self.seed, knowledge=self.knowledge, on_progress=on_progress)
+        return conclude(
+            discovery, data, seed=self.seed, knowledge=self.knowledge, on_progress=on_progress, graph_only=graph_only
+        )
 
     def run(self, fit: Callable[[int, Callable[[Any], None]], T], count: int, on_fit: Callable[[int], None]) -> list[T]:
         """Make fits 0 to count - 1, several at once.
@@ -115,4 +123,5 @@ class Refits:
             if stop.is_set():
                 raise InterruptedError("the fits were interrupted")
 
-        return run_threads(lambda number: fit(number, go_on), count, self.threads, on_fit, stop.set)
+        with threadpool_limits(1, "blas"):  # of all fits: a limit that one of them sets ends when that one does
+            return run_threads(lambda number: fit(number, go_on), count, self.threads, on_fit, stop.set)

@@ -202,7 +202,7 @@ class Stability:
         fine = {
             "variables": n > 0,
             "n_resamples": is_whole(loaded.n_resamples, 1) and is_number(loaded.n_resamples),
-            "scheme": isinstance(loaded.scheme, str) and loaded.scheme in SCHEMES,
+            "scheme": loaded.scheme in [*SCHEMES],
             "share": is_number(loaded.share) and 0 < loaded.share <= 1,
             "seed": is_whole(loaded.seed),
             "seconds": is_number(loaded.seconds, 0.0),
@@ -305,7 +305,7 @@ def stability(
             again.model.restore(learned)
         else:  # a column is constant in these rows and takes no part: other networks, which know nothing yet
             again = fits.discovery(rows, chosen, seed=int(rng.integers(2**32)), candidates=considered)
-        graph = fits.result(again, rows, go_on).adjacency
+        graph = fits.result(again, rows, go_on, graph_only=True).adjacency
         _log.info("refit %d of %d: %d edges", number + 1, n_resamples, graph.sum())
         return graph
 

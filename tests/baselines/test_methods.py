@@ -16,6 +16,7 @@ DCDI = {"max_steps": 2000, "mu": 1e-4, "learning_rate": 0.01}
 QUICK = {
     "enco": {},
     "enco-paper": {"fit_steps": 300, "graph_samples": 50, "max_epochs": 12},
+    "enco-refits": {"max_epochs": 4, "refine_steps": 500},
     "enco-reinforce": {"fit_steps": 300, "graph_samples": 50, "max_epochs": 20},
     "enco-independent": {"fit_steps": 300, "graph_samples": 50, "max_epochs": 12},
     "search-only": {},

@@ -137,7 +137,7 @@ def set_moves(monkeypatch, *moves):
     """Replace the search: (kind, {effect: parents}, gain) are done as they are, from a total of 100."""
     names = sorted(NAMES)
 
-    def searched(discovery, graph, confounded, on_progress, journal):
+    def searched(discovery, graph, confounded=None, **options):
         state, done, total = State.of(graph), [], 100.0
         for kind, families, gain in moves:
             parents = {names.index(k): frozenset(map(names.index, causes)) for k, causes in families.items()}
@@ -189,7 +189,7 @@ def test_an_edge_added_by_the_search_keeps_the_probability_that_was_learned(monk
 def test_the_search_starts_from_the_acyclic_graph(monkeypatch):
     given = []
 
-    def searched(discovery, graph, confounded, on_progress, journal):
+    def searched(discovery, graph, confounded=None, **options):
         given.append(graph.copy())
         return _Found([Path(graph, [], 0.0, 0.0)], discovery.labelled.regimes)
 

@@ -21,7 +21,7 @@ Examples
 
 from enco.baselines.base import BOTH_KINDS, METHODS, Method, MethodSettings, find_method, register
 from enco.baselines.dcdi import DCDI, DCDIDSF
-from enco.baselines.enco_methods import Enco, EncoIndependent, EncoPaper, EncoReinforce, SearchOnly
+from enco.baselines.enco_methods import Enco, EncoIndependent, EncoPaper, EncoRefits, EncoReinforce, SearchOnly
 from enco.baselines.ges import GES
 from enco.baselines.gies import GIES
 from enco.baselines.igsp import IGSP
@@ -34,6 +34,7 @@ register(EncoPaper())
 register(EncoReinforce())
 register(EncoIndependent())
 register(SearchOnly())
+register(EncoRefits())
 register(SDI())
 register(DCDI())
 register(DCDIDSF())

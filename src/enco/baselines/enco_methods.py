@@ -8,8 +8,9 @@ from enco.discover import conclude
 from enco.fitting.loop import Discovery
 from enco.result import Result
 from enco.settings import EstimatorName, Settings
+from enco.stability import stability
 
-__all__ = ["Enco", "EncoIndependent", "EncoPaper", "EncoReinforce", "SearchOnly"]
+__all__ = ["Enco", "EncoIndependent", "EncoPaper", "EncoRefits", "EncoReinforce", "SearchOnly"]
 
 
 class Enco(Method):
@@ -68,6 +69,21 @@ class EncoReinforce(EncoPaper):
 
     name = "enco-reinforce"
     estimator = "reinforce"
+
+
+class EncoRefits(Enco):
+    """ENCO and 20 refits (`enco.stability`): how often they find an edge, beside its probability."""
+
+    name = "enco-refits"
+    refits: ClassVar[int] = 20
+
+    def learn(self, data: InterventionalData, settings: Any, *, seed: int, n_jobs: int) -> Result:
+        """Fit, and refit."""
+        discovery = Discovery(data, settings=settings, seed=seed, n_jobs=n_jobs)
+        discovery.run()
+        result = conclude(discovery, data, seed=seed)
+        found = stability(data, self.refits, fit=(discovery, result), settings=settings, seed=seed, n_jobs=n_jobs)
+        return found.added_to(result)
 
 
 class SearchOnly(Enco):

@@ -37,6 +37,7 @@ from enco.settings import Settings
 
 __all__ = [
     "as_record",
+    "brier_sentence",
     "calibration_table",
     "curves_as_toml",
     "directed",
@@ -49,6 +50,7 @@ __all__ = [
 
 Mask = NDArray[np.bool_]
 
+NUMBERS = ("probability", "learned", "frequency")
 DIRECTED = ["setting", "fit", "probability", "learned", "right"]
 EVEN = 0.5
 NEGLIGIBLE = 0.005  # probability below which a wrong direction changes no figure
@@ -75,7 +77,8 @@ def pairs_of(result: Result, truth: Mask) -> pd.DataFrame:
         ``edge`` (found by the search), ``log_odds`` and ``z`` (see `enco.result.confidence.joined_features`),
         ``ahead``, ``turn`` and ``told`` (see `enco.result.confidence.direction_features`), ``doubt``, ``trust``,
         ``joined`` and ``right`` (in truth: in any direction, and in this one), ``probability``, ``reverse`` (that of
-        the other direction), ``learned`` and ``learned_reverse``.
+        the other direction), ``learned`` and ``learned_reverse``, and with refits ``frequency`` and
+        ``frequency_reverse``.
     """
     found = result.confidence
     assert found is not None, "the fit made no search"
@@ -102,6 +105,8 @@ def pairs_of(result: Result, truth: Mask) -> pd.DataFrame:
         "learned": result.learned_probability,
         "learned_reverse": result.learned_probability.T,
     }
+    if result.frequency is not None:
+        matrices |= {"frequency": result.frequency, "frequency_reverse": result.frequency.T}
     table = pd.DataFrame({name: matrix[cause, effect] for name, matrix in matrices.items()})
     return table.assign(trust=trust_in(result.interventions))[(nearby + nearby.T)[cause, effect] > 0]
 
@@ -211,8 +216,11 @@ def reliability(probability: pd.Series, right: pd.Series, bins: int = 10) -> tup
 def directed(pairs: pd.DataFrame) -> pd.DataFrame:
     """List both directions of pairs (see `pairs_of`): ``setting``, ``probability``, ``learned`` and ``right``."""
     turned = {"probability": pairs["reverse"], "learned": pairs["learned_reverse"]}
+    columns = DIRECTED
+    if "frequency" in pairs:
+        columns, turned = [*DIRECTED, "frequency"], {**turned, "frequency": pairs["frequency_reverse"]}
     backward = pairs.assign(**turned, right=pairs["joined"] & ~pairs["right"])
-    return pd.concat([pairs[DIRECTED], backward[DIRECTED]], ignore_index=True)
+    return pd.concat([pairs[columns], backward[columns]], ignore_index=True)
 
 
 def calibration_table(both: pd.DataFrame, layout: Callable[..., str] = markdown) -> str:
@@ -254,6 +262,22 @@ def calibration_table(both: pd.DataFrame, layout: Callable[..., str] = markdown)
     return layout(head, lines, left=1)
 
 
+def brier_sentence(told: pd.DataFrame) -> str | None:
+    """Compare squared errors of probabilities and of frequencies over refits; None where there were no refits."""
+    if not len(told):
+        return None
+    right, fits = told["right"].astype(float), told["fit"].nunique()
+    squares = {name: (told[name] - right) ** 2 for name in NUMBERS}
+    apart = (squares["probability"] - squares["frequency"]).groupby(told["fit"]).sum()
+    error = float(apart.std(ddof=1) / np.sqrt(fits)) if fits > 1 else float("nan")
+    sums = {name: float(square.sum()) / fits for name, square in squares.items()}
+    return (
+        f"Squared errors of all directed pairs, summed over a fit, mean of {fits} fits with refits: probability "
+        f"{sums['probability']:.2f}, frequency {sums['frequency']:.2f} (difference {apart.mean():+.2f} ± {error:.2f}), "
+        f"by Algorithm 1 {sums['learned']:.2f}."
+    )
+
+
 def _at_share(part: pd.DataFrame, share: float = 0.1) -> tuple[int, float]:
     """Count the edges that are kept up to an expected share of false ones in each fit, and the share that is false."""
     kept = false = 0
@@ -274,17 +298,17 @@ def as_record(pairs: pd.DataFrame) -> dict[str, list[float]]:
     {'probability': [0.98], 'learned': [0.5], 'right': [1]}
     """
     both = directed(pairs.assign(setting="", fit=0))
-    said = both[(both[["probability", "learned"]] >= NEGLIGIBLE).any(axis=1) | both["right"].astype(bool)]
-    numbers = {name: said[name].round(5).tolist() for name in ("probability", "learned")}
-    return {**numbers, "right": said["right"].astype(int).tolist()}
+    numbers = [name for name in NUMBERS if name in both]
+    said = both[(both[numbers] >= NEGLIGIBLE).any(axis=1) | both["right"].astype(bool)]
+    return {**{name: said[name].round(5).tolist() for name in numbers}, "right": said["right"].astype(int).tolist()}
 
 
-def from_records(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return the directed pairs of the records of fits."""
+def from_records(records: Iterable[Mapping[str, Any]], *, refits: bool = False) -> pd.DataFrame:
+    """Return the directed pairs of the records of fits: of those with refits, or of those without."""
     parts = [
         pd.DataFrame(record["pairs"]).assign(setting=record["setting"], fit=record["key"])
         for record in records
-        if "pairs" in record
+        if "pairs" in record and ("frequency" in record["pairs"]) == refits
     ]
     table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=DIRECTED)
     return table.assign(right=table["right"].astype(bool))

@@ -77,8 +77,9 @@ def _is_pairs(value: Any) -> bool:
     names = ("probability", "learned", "right")
     if not isinstance(value, dict) or not all(isinstance(value.get(name), list) for name in names):
         return False
-    same = len({len(value[name]) for name in names}) == 1
-    return same and all(_is_number(number) and 0 <= number <= 1 for name in names for number in value[name])
+    columns = [column for column in value.values() if isinstance(column, list)]
+    same = len(columns) == len(value) and len({len(column) for column in columns}) == 1
+    return same and all(_is_number(number) and 0 <= number <= 1 for column in columns for number in column)
 
 
 def _is_list(value: Any, fine: Test) -> bool:

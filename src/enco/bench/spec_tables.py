@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean
 
-from enco.bench.calibration import calibration_table, from_records
+from enco.bench.calibration import brier_sentence, calibration_table, from_records
 from enco.bench.gradient_variance import ESTIMATOR_NAMES, Point, VarianceCurve, variance_layout, variance_title
 from enco.bench.machine import code_fingerprint
 from enco.bench.markup import Strong, latex, markdown
@@ -61,7 +61,8 @@ def spec_table(
         parts = [_titled(variance_title(curve), variance_layout(curve, layout), as_latex)
                  for curve in mean_variance(summary.records)]  # fmt: skip
     elif spec.task == "calibration":
-        parts = [calibration_table(from_records(summary.records), layout)] if summary.records else []
+        pairs = from_records(summary.records)
+        parts = [calibration_table(pairs, layout)] if len(pairs) else []
     elif spec.task == "learning-curve":
         parts = [_titled(METRICS[name].title, _curve_table(summary, name, plan, store, layout), as_latex)
                  for name in spec.metrics] if summary.records else []  # fmt: skip
@@ -112,6 +113,8 @@ def _notes(summary: Summary, tell_code: bool) -> list[str]:
     if spec.notes:
         notes.append(spec.notes)
     notes += summary.contributions
+    if spec.task == "calibration" and (sentence := brier_sentence(from_records(summary.records, refits=True))):
+        notes.append(sentence)
     if summary.records:
         notes += _circumstances(summary.records, tell_code)
     else:

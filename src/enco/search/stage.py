@@ -11,7 +11,7 @@ turning round what hangs together takes many moves at once.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Event
@@ -96,6 +96,8 @@ class Problem:
         Regimes and targets of them that seemed to be without effect before there was a graph.
     journal : Journal
         Of what was computed before an interruption.
+    graph_only : bool
+        Whether the last round need not say what interventions did.
     """
 
     data: InterventionalData
@@ -110,6 +112,7 @@ class Problem:
     n_jobs: int
     in_vain: frozenset[tuple[int, int]] = frozenset()
     journal: Journal = field(default_factory=Journal)
+    graph_only: bool = False
 
     def telling_rows(self, soft: Mapping[tuple[int, int], float] | None = None) -> I64:
         """Rows that tell which of two variables comes first: those that intervene on one of them only, [N, N].
@@ -156,7 +159,10 @@ def improve(problem: Problem, start: Mask, on_progress: Progress = lambda fracti
     with _Workers(problem, start) as workers:
         graph, paths, widely = start, list[Path](), True
         for turn in range(rounds):
-            paths += workers.one_round(graph, widely, partial(_part, on_progress, turn, rounds))
+            examine = not problem.graph_only or turn < rounds - 1
+            paths += workers.one_round(graph, widely, partial(_part, on_progress, turn, rounds), examine=examine)
+            if not examine:
+                break
             told = workers.telling
             believed = workers.believe(paths[-1].strengths) | workers.doubt(paths[-1].dispersion)
             if (paths[-1].graph == graph).all() and not believed:
@@ -188,7 +194,8 @@ class _Workers(AbstractContextManager["_Workers"]):
         self._mix()
         self.dispersion = [1.0] * len(start)
         # The matrices are small: threads go to variables, not to products.
-        self._limits = threadpool_limits(1, "blas")
+        self._limits = ExitStack()
+        self._limits.enter_context(threadpool_limits(1, "blas"))
 
     def _read(self, sample: Sample) -> None:
         """Begin anew with some rows; whatever was learned from others is forgotten."""
@@ -269,7 +276,7 @@ class _Workers(AbstractContextManager["_Workers"]):
 
     def __exit__(self, *error: object) -> None:
         self._stop.set()
-        self._limits.unregister()
+        self._limits.close()  # lets another thread set limits, which unregistering does not
 
     def _go_on(self) -> None:
         if self._stop.is_set():
@@ -281,7 +288,7 @@ class _Workers(AbstractContextManager["_Workers"]):
         n_jobs = self.problem.n_jobs
         return run_threads(lambda k: task(chosen[k]), len(chosen), n_jobs, lambda done: None, self._stop.set)
 
-    def one_round(self, graph: Mask, first: bool, on_progress: Progress) -> list[Path]:
+    def one_round(self, graph: Mask, first: bool, on_progress: Progress, *, examine: bool = True) -> list[Path]:
         """Train networks for a graph and search; in the first round, networks alone have their say before."""
         everyone, families = range(len(graph)), families_of(graph)
         asked = [j for j in everyone if first or not self._by_regression(*families[j])]
@@ -303,7 +310,7 @@ class _Workers(AbstractContextManager["_Workers"]):
         found = [search(objective, start, rules, run=self.run) for start in starts]
         best = min(range(len(found)), key=lambda k: found[k].after)
         self._last = objective
-        return [*begun[best : best + 1], self._examined(objective, found[best])]
+        return [*begun[best : best + 1], self._examined(objective, found[best]) if examine else found[best]]
 
     def supported(self, path: Path) -> Path:
         """Say how sure the graph of the last round is, edge by edge."""

@@ -171,8 +171,9 @@ def test_the_consensus_has_no_cycle():
 
 
 def test_refits_never_take_more_steps_than_the_fit():
-    assert _quick(QUICK).max_epochs == 3
-    assert _quick(Settings()).max_epochs == 6
+    assert _quick(QUICK).max_epochs == 2
+    assert _quick(replace(QUICK, max_epochs=1)).max_epochs == 1
+    assert _quick(Settings()).refine_steps == 1000
     assert _quick(replace(Settings(), refine_rounds=0)).refine_rounds == 0
 
 

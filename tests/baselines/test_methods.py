@@ -16,10 +16,10 @@ DCDI = {"max_steps": 2000, "mu": 1e-4, "learning_rate": 0.01}
 QUICK = {
     "enco": {},
     "enco-paper": {"fit_steps": 300, "graph_samples": 50, "max_epochs": 12},
-    "enco-refits": {"max_epochs": 4, "refine_steps": 500},
     "enco-reinforce": {"fit_steps": 300, "graph_samples": 50, "max_epochs": 20},
     "enco-independent": {"fit_steps": 300, "graph_samples": 50, "max_epochs": 12},
     "search-only": {},
+    "enco-refits": {"max_epochs": 4, "refine_steps": 500},
     "sdi": {"max_epochs": 20, "fit_steps": 100, "graph_steps": 50, "gamma_rate": 0.03, "hidden": 16},
     "dcdi": {**DCDI, "hidden": 16},
     "dcdi-dsf": {**DCDI, "max_steps": 600, "window": 50, "mu": 1e-3, "logit_rate": 0.05},

@@ -11,6 +11,8 @@ from enco.score.rows import Sample
 from enco.score.support import gain_and_error, gains_of_edges
 from enco.settings import Settings
 
+ALL = [frozenset(range(5)) - {j} for j in range(5)]
+
 
 @pytest.fixture(scope="module")
 def answers():
@@ -29,7 +31,7 @@ def answers():
 
 def test_gains_are_differences_of_whole_families(answers):
     predictors, graph, sample = answers
-    gains = gains_of_edges(predictors.__getitem__, graph, sample)
+    gains = gains_of_edges(predictors.__getitem__, graph, ALL, sample)
     assert all((np.isfinite(matrix) == graph).all() for matrix in gains)
     for cause, effect in np.argwhere(graph):
         parents, other = (frozenset(np.flatnonzero(graph[:, j]).tolist()) for j in (effect, cause))
@@ -42,10 +44,21 @@ def test_gains_are_differences_of_whole_families(answers):
     assert (gains.told[graph] > 0).mean() > 0.8  # interventions speak for the true directions
 
 
+def test_an_edge_that_cannot_be_turned_has_no_gain_of_its_direction(answers):
+    predictors, graph, sample = answers
+    everything = gains_of_edges(predictors.__getitem__, graph, ALL, sample)
+    cause, effect = np.argwhere(graph)[0].tolist()
+    some = gains_of_edges(predictors.__getitem__, graph, [ALL[j] - {effect} for j in range(5)], sample)
+    assert np.isnan([some.turn[cause, effect], some.told[cause, effect]]).all()
+    assert some.gain[cause, effect] == everything.gain[cause, effect]
+
+
 def test_threads_do_not_matter(answers):
     predictors, graph, sample = answers
-    one = gains_of_edges(predictors.__getitem__, graph, sample)
-    other = gains_of_edges(predictors.__getitem__, graph, sample, lambda task, items: map(task, reversed(list(items))))
+    one = gains_of_edges(predictors.__getitem__, graph, ALL, sample)
+    other = gains_of_edges(
+        predictors.__getitem__, graph, ALL, sample, lambda task, items: map(task, reversed(list(items)))
+    )
     for a, b in zip(one, other, strict=True):
         np.testing.assert_array_equal(a, b)
 

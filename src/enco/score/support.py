@@ -11,7 +11,7 @@ ends; how far to believe these is another question (`enco.result.account.doubt_o
 independent rows.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -28,7 +28,7 @@ Map = Callable[[Callable[[int], None], Iterable[int]], Iterable[None]]
 
 
 class Gains(NamedTuple):
-    """Nats and their standard errors, [N, N] each, row = cause; NaN where there is no edge.
+    """Nats and their standard errors, [N, N] each, row = cause; NaN where there is no edge, or it cannot be turned.
 
     Attributes
     ----------
@@ -62,7 +62,11 @@ class Support(NamedTuple):
 
 
 def gains_of_edges(
-    predictor: Callable[[int], NetworkPredictor], graph: NDArray[np.bool_], sample: Sample, run: Map = map
+    predictor: Callable[[int], NetworkPredictor],
+    graph: NDArray[np.bool_],
+    candidates: Sequence[frozenset[int]],
+    sample: Sample,
+    run: Map = map,
 ) -> Gains:
     """Return the gain of every edge and of its direction.
 
@@ -72,6 +76,8 @@ def gains_of_edges(
         Of a variable.
     graph : bool [N, N]
         Row = cause.
+    candidates : sequence of frozenset
+        Possible parents of each variable; an edge whose reverse is not possible has no gain of its direction.
     sample : Sample
     run : callable
         Like `map`, over the variables.
@@ -91,6 +97,8 @@ def gains_of_edges(
             at = cause, effect
             gains.gain[at], *errors = gain_and_error(gained[judged], sample.origin[judged], sample.weight)
             gains.gain_error[at] = max(errors)
+            if effect not in candidates[cause]:
+                continue
             before, after = predictor(cause).row_changes(families[cause], [effect])
             other = _judged(sample, cause)
             turned = gained + np.where(other, after - before, 0.0)

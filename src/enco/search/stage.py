@@ -317,7 +317,7 @@ class _Workers(AbstractContextManager["_Workers"]):
         probability, _ = nearby(self._last, path.graph, self._rules(path.graph))
         # Networks that know many sets of parents answer at once, and precisely enough for this.
         answers = [self._by_networks(j, self._everyone) for j in range(len(path.graph))]
-        gains = gains_of_edges(answers.__getitem__, path.graph, self._everyone.sample, self.run)
+        gains = gains_of_edges(answers.__getitem__, path.graph, self._candidates, self._everyone.sample, self.run)
         return replace(path, support=Support(probability, gains))
 
     def _examined(self, objective: Objective, path: Path) -> Path:

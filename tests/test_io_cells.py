@@ -88,7 +88,8 @@ def test_the_page_writes_the_same_table():
     edges = {"cause": list(range(len(names))), "effect": [0] * len(names)}
     fields = ["probability", "existence", "orientation", "regimes", "rows", "orientation_rows", "adjacent_intervention"]
     edges |= {field: [-1] * len(names) for field in fields}
-    before = f"const names = {json.dumps(names)}, edges = {json.dumps(edges)}, edgeCount = names.length;"
+    content = {"columns": [[field, "long"] for field in fields]}
+    before = f"const content = {json.dumps(content)}, names = {json.dumps(names)}, edges = {json.dumps(edges)}, edgeCount = names.length;"
     program = f"{before} const missed = () => false; {script} process.stdout.write(edgesAsCsv());"
     written = subprocess.run(["node", "-e", program], capture_output=True, check=True).stdout.decode()
     assert [row[0] for row in csv.reader(io.StringIO(written, newline=""))][1:] == list(map(as_plain_text, names))

@@ -91,7 +91,7 @@ def test_no_graph_explains_that_two_targets_shift_each_other():
 
 
 def test_an_intercept_for_every_regime():
-    model, drawn = problem("continuous", 2, batch_offset=0.5)
+    model, drawn = problem("continuous", 2, batch_offset=1.0)
     plain, told = (
         shd(ENCO(random_state=0, n_jobs=2, regime_shift=on).fit(drawn.data).adjacency_matrix_, model.observed_adjacency)
         for on in (False, True)

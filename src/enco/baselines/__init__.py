@@ -16,7 +16,7 @@ Examples
 --------
 >>> from enco.baselines import METHODS
 >>> list(METHODS)
-['enco', 'enco-paper', 'enco-reinforce', 'enco-independent', 'search-only', 'sdi', ...]
+['enco', 'enco-paper', 'enco-reinforce', 'enco-independent', 'search-only', 'enco-refits', ...]
 """
 
 from enco.baselines.base import BOTH_KINDS, METHODS, Method, MethodSettings, find_method, register

@@ -367,8 +367,9 @@ class _Workers(AbstractContextManager["_Workers"]):
         linear = [self.problem.regressions and bool(it) for it in self.continuous]
         if not any(linear):
             return []
+        possible = [np.flatnonzero(column) for column in (self.problem.allowed | self.problem.required).T]
         predictors: list[Predictor] = [
-            LinearPredictor(self._regressions, j, sorted(self._candidates[j])) if it else self._by_networks(j, networks)
+            LinearPredictor(self._regressions, j, possible[j].tolist()) if it else self._by_networks(j, networks)
             for j, it in enumerate(linear)
         ]
         objective = self._objective(predictors)

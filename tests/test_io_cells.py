@@ -89,7 +89,8 @@ def test_the_page_writes_the_same_table():
     fields = ["probability", "existence", "orientation", "regimes", "rows", "orientation_rows", "adjacent_intervention"]
     edges |= {field: [-1] * len(names) for field in fields}
     content = {"columns": [[field, "long"] for field in fields]}
-    before = f"const content = {json.dumps(content)}, names = {json.dumps(names)}, edges = {json.dumps(edges)}, edgeCount = names.length;"
+    given = {"content": content, "names": names, "edges": edges, "edgeCount": len(names)}
+    before = "".join(f"const {name} = {json.dumps(value)};" for name, value in given.items())
     program = f"{before} const missed = () => false; {script} process.stdout.write(edgesAsCsv());"
     written = subprocess.run(["node", "-e", program], capture_output=True, check=True).stdout.decode()
     assert [row[0] for row in csv.reader(io.StringIO(written, newline=""))][1:] == list(map(as_plain_text, names))

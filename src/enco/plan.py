@@ -33,11 +33,12 @@ DECIDED = 0.75  # of what a look at edge effects costs at first, on the way to a
 NETWORK_STEPS = {True: 320, False: 620}  # until networks of the search stop, with continuous variables and without
 ROUNDS = 2  # of training, where the search begins with another graph than it ends with
 LOOKS = 3.0  # at every candidate of a variable, in all searches together
-OPEN_LOOKS = 4.0  # the same for each variable of the problem, where directions are open, but no more than ...
+OPEN_LOOKS = 5.0  # the same for each variable of the problem, where directions are open, but no more than ...
 MOST_LOOKS = 150.0  # ... these: the search limits what it tries in one look
 AROUND = 2.0  # times the networks' part of a look: what is counted, compared and remembered
 REGRESSIONS = 2.5  # of a continuous variable on all its rows, with what further parents promise
-OPEN_REGRESSIONS = 8.0  # the same where directions are open
+OPEN_REGRESSIONS = 16.0  # the same where directions are open
+EXPERTS = {False: 2.0, True: 30.0}  # families of a categorical variable with continuous parents, directions open or not
 DISTINCT_FAMILIES = 0.5  # share of the sampled graphs that differ in the parents of a variable, over all epochs
 
 
@@ -100,13 +101,14 @@ def plan(discovery: Discovery, data: InterventionalData) -> Cost:
     if settings.refine_rounds:
         judged = min(data.observational.n_rows, MOST_ROWS) + min(int(rows.sum()), MOST_ROWS)
         continuous = int(np.count_nonzero(known.is_continuous))
-        mixed, open_ = continuous > 0, data.partial
+        mixed, open_ = continuous > 0, data.partial or discovery.data.partial  # labels that are not believed, too
         rounds = min(ROUNDS if mixed or open_ else 1, settings.refine_rounds)
         networks = rounds * N_FOLDS * n * min(NETWORK_STEPS[mixed], settings.refine_steps) * speed.step
         looks = LOOKS + (min(OPEN_LOOKS * n, MOST_LOOKS) if open_ else 0.0)
         families = AROUND * looks * judged * pairs.n_pairs * speed.family
         regressions = (OPEN_REGRESSIONS if open_ else REGRESSIONS) * continuous * judged * speed.regression
-        seconds["search"] = networks + families + regressions
+        experts = EXPERTS[open_] * (n - continuous) * mixed * N_FOLDS * NETWORK_STEPS[mixed] * speed.step
+        seconds["search"] = networks + families + regressions + experts
     threads = min(n_jobs, n)
     shared = {stage: spent / threads for stage, spent in seconds.items()}
     return Cost(shared, needed_memory(known, pairs, settings, n_jobs))

@@ -5,13 +5,13 @@ such a preference is right was counted in fits of simulated data, and is written
 coefficients of two logistic curves, one for whether two variables are joined and one for the direction:
 
     logit P(joined) = a + b s(l) + c z         l: log-odds among graphs nearby, z: gain / error of the edge
-    logit P(i -> j) = b s(l') + c z' + d s(t)   l': of the direction, z': turn / error, t: told by interventions on both
+    logit P(i -> j) = b s(l') + c z' + d s(t)   l': of the direction, z': turn / error, t: by rows that intervene on one
 
 with s(x) = ln(1 + |x|) sign(x), and z between -6 and 6. No slope is negative, so that more evidence never means less
-confidence. Other coefficients hold where no intervention tells the two variables apart, and others again where none is
-believed at all: directions then rest on what the networks can say about the form of mechanisms, and none has a
-probability of 0.9. A direction is not surer than the labels that tell it: with the probability that none of their
-interventions had an effect, both directions are alike.
+confidence. Other coefficients hold where no regime intervenes on one of the two variables alone, and others again where
+no intervention is believed at all: directions then rest on what the networks can say about the form of mechanisms, and
+none has a probability of 0.9. A direction is not surer than the labels that tell it: with the probability that none of
+their interventions had an effect, both directions are alike.
 
 The graph with the lowest total is one of many that are nearly as good, and some of its edges are in few of the others,
 or rest on one regime alone. So an edge stays only if its variables are more likely joined than not. An edge of the

@@ -425,7 +425,7 @@ class _Workers(AbstractContextManager["_Workers"]):
 
     @property
     def _wide(self) -> bool:
-        """Whether all places of all variables are looked at: any start then ends in the same graph."""
+        """Whether all places of all variables are looked at: most starts then end in the same graph."""
         return self._is_open_somewhere() and _cost_of_places(self.problem.allowed) <= WIDEST
 
     def _is_open_somewhere(self) -> bool:
@@ -433,12 +433,11 @@ class _Workers(AbstractContextManager["_Workers"]):
         return bool((self.problem.likely & (self.telling == 0)).any())
 
     def _other_starts(self, objective: Objective, rules: Rules, graph: Mask) -> Iterable[Mask]:
-        """Give every variable its best parents among those before it in random orders; none, if the search is wide."""
-        if self._wide:
-            yield self.problem.required
-            return
+        """Give every variable its best parents among those before it in random orders, always the same ones."""
         if not self._is_open_somewhere():
             return
+        if self._wide:
+            yield self.problem.required
         best, rng = BestParents(objective, rules), np.random.default_rng(0)
         cost = sum(len(near) ** 2 for near in rules.near)
         for _ in range(min(RANDOM_STARTS, MOST_RANDOM // max(1, cost))):

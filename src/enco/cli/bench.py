@@ -218,7 +218,7 @@ def calibrate(
         typer.Option(help="Fit the curves to these fits, and write them to a TOML file.", show_default="no"),
     ] = None,
 ) -> None:
-    """Fit the curves that turn what a search says into probabilities, on simulated data of 44 kinds.
+    """Fit the curves that turn what a search says into probabilities, on simulated data of 43 kinds.
 
     Prints a Markdown table of the fits that it makes: expected calibration error, edges with a probability of 0.9 and
     more and how many of them are right, and average precision; in brackets, of the probability that Algorithm 1

@@ -12,6 +12,7 @@ from enco import simulate
 from enco.cli import main
 from enco.data import InterventionalData
 from enco.errors import DataError, SettingsError
+from enco.knowledge import Knowledge
 from enco.null_control import THRESHOLDS, null_control, permuted
 from enco.result import Result
 from enco.result.example import small_result
@@ -120,3 +121,21 @@ def test_the_table_goes_into_a_result(tmp_path, capsys, monkeypatch):
 def test_a_result_of_other_variables_is_refused():
     with pytest.raises(DataError, match="different variables"):
         null_control(drawn(), 1, result=small_result())
+
+
+def test_permuted_fits_of_a_result_know_what_the_fit_knew(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    drawn().to_npz("data.npz")
+    Path("known.toml").write_text('forbidden = [["X1", "X2"]]')
+    quick = ["--set", "max_epochs=2", "--set", "refine_steps=100"]
+    assert main(["fit", "data.npz", "--out", "out", "--knowledge", "known.toml", "--seed", "3", *quick]) == 0
+    given = {}
+
+    def spied(*arguments, **options):
+        given.update(options)
+        return null_control(*arguments, **options)
+
+    monkeypatch.setattr("enco.null_control.null_control", spied)
+    assert main(["check", "data.npz", "--null", "1", "--result", "out"]) == 0
+    assert given["knowledge"] == Knowledge(forbidden=[("X1", "X2")])
+    assert (given["settings"].max_epochs, given["seed"]) == (2, 3)

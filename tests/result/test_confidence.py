@@ -10,6 +10,7 @@ from enco.cli import main
 from enco.errors import FileFormatError, SettingsError
 from enco.result import Result
 from enco.result.confidence import Curves, confidence_of, curves
+from enco.result.fields import CONFIDENCE
 from enco.result.slopes import slopes
 from enco.score.support import Gains, Support
 from enco.simulate.experiments import experiment
@@ -108,18 +109,7 @@ def test_they_survive_saving_and_loading(fitted, tmp_path):
     result = fitted[0]
     result.save(tmp_path / "out")
     again = Result.load(tmp_path / "out")
-    for name in (
-        "existence",
-        "orientation",
-        "gain",
-        "gain_error",
-        "turn",
-        "turn_error",
-        "told",
-        "slope",
-        "nearby",
-        "doubt",
-    ):
+    for name in CONFIDENCE:
         assert np.array_equal(getattr(again.confidence, name), getattr(result.confidence, name), equal_nan=True), name
     assert again.to_frame().equals(result.to_frame())
 

@@ -21,6 +21,7 @@ from enco.discover import discover
 from enco.result import Result
 from enco.result.circumstances import Circumstances
 from enco.result.confidence import (
+    EVEN,
     MOST_Z,
     SMALLEST,
     Curves,
@@ -52,7 +53,6 @@ Mask = NDArray[np.bool_]
 
 NUMBERS = ("probability", "learned", "frequency")
 DIRECTED = ["setting", "fit", "probability", "learned", "right"]
-EVEN = 0.5
 NEGLIGIBLE = 0.005  # probability below which a wrong direction changes no figure
 LEAST = 0.05  # pairs with less do not count: they are many, and nearly all of them right
 SURE = 0.9

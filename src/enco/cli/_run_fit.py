@@ -134,7 +134,7 @@ def _fit_anew(request: FitRequest, problem: _Problem) -> None:
             _write_page(result, problem.data, new)
     forget_checkpoint(out)
     (out / REFITS).unlink(missing_ok=True)  # of an earlier fit
-    result = _with_additions(discovery, result, request, problem)
+    result = _with_additions(discovery if request.bootstrap else None, result, request, problem)
     if request.as_json:
         print_json(result, out, peak_memory())
         return
@@ -153,11 +153,12 @@ def _add_to(result: Result, request: FitRequest, problem: _Problem) -> None:
     drop_checkpoint(out, problem.identity)  # left by a process that was killed in its last moment
     if request.report and not (out / PAGE).exists():
         _write_page(result, problem.data, out)
-    lacking = _lacks_refits(request) or _lacks_control(result, request)
-    if lacking:
+    discovery = None
+    if _lacks_refits(request):
         discovery = _discovery(request, problem)
-        if _lacks_refits(request):
-            read_networks(out / NETWORKS, discovery.model)
+        read_networks(out / NETWORKS, discovery.model)
+    lacking = discovery is not None or _lacks_control(result, request)
+    if lacking:
         result = _with_additions(discovery, result, request, problem)
     if request.as_json:
         print_json(result, out, None)
@@ -182,13 +183,13 @@ def _lacks_control(result: Result, request: FitRequest) -> bool:
     return there_are < request.null
 
 
-def _with_additions(discovery: Discovery, result: Result, request: FitRequest, problem: _Problem) -> Result:
-    """Make the refits and the negative control that were asked for, and put them into the folder."""
+def _with_additions(discovery: Discovery | None, result: Result, request: FitRequest, problem: _Problem) -> Result:
+    """Make refits, if there are networks for them to begin with, and the negative control that was asked for."""
     from enco.cli._additions import add_null_control, add_refits, replace_result
 
     out, data = request.out, problem.data
     try:
-        if _lacks_refits(request):
+        if discovery is not None:
             known, n, scheme = problem.knowledge, request.bootstrap, request.resample
             found = add_refits((discovery, result), data, out, known, problem.n_jobs, n, scheme)
             result = found.added_to(result)

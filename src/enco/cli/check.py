@@ -172,28 +172,25 @@ def _check_labels(
     as_json: bool,
 ) -> None:
     """Fit with real and permuted labels, and count edges; a result that is there serves as the fit with real ones."""
-    from enco.cli._additions import replace_result, report_null_control, watch_fits
+    from enco.cli._additions import add_null_control, replace_result, report_null_control, watch_fits
     from enco.cli.fit import _settings
     from enco.io._lock import locked
+    from enco.knowledge import Knowledge
     from enco.null_control import null_control
     from enco.result import Result
     from enco.settings import Settings
 
-    result = None if folder is None else Result.load(folder)
-    with watch_fits("fit", 1 + n_permutations) as on_fit:
-        control = null_control(
-            data,
-            n_permutations,
-            result=result,
-            settings=_settings(pairs or []) if result is None else Settings(**result.settings),
-            seed=seed if result is None else result.seed,
-            n_jobs=threads,
-            on_fit=on_fit,
-        )
-    found = control.added_to_result()
-    if folder is not None:
+    if folder is None:
+        chosen = _settings(pairs or [])
+        with watch_fits("fit", 1 + n_permutations) as on_fit:
+            control = null_control(data, n_permutations, settings=chosen, seed=seed, n_jobs=threads, on_fit=on_fit)
+        found = control.added_to_result()
+    else:
         with locked(folder):
-            replace_result(folder, found, None, data)
+            result = Result.load(folder)
+            settings, known = Settings(**result.settings), Knowledge(**result.knowledge)
+            control = add_null_control(result, data, n_permutations, settings, known, threads)
+            replace_result(folder, found := control.added_to_result(), None, data)
     table = control.table()
     if as_json:
         records = table.drop(columns="permutations").astype(object).where(table.notna(), None).to_dict("records")

@@ -113,9 +113,9 @@ def fit(
 
     Writes graph.json, edges.csv, history.csv, parameters.npz and networks.npz to the folder; --report adds a page for
     the browser, --bootstrap stability.csv and stability.json, which say how often each edge was found again, and
-    --null the table of a negative control. A
-    checkpoint is kept there while the fit runs: after Ctrl-C, or a crash, the same command with --resume continues to
-    the same result. On a finished fit, --resume adds the refits, or the negative control, that are missing.
+    --null the table of a negative control. A checkpoint is kept there while the fit runs: after Ctrl-C, or a crash, the
+    same command with --resume continues to the same result. On a finished fit, --resume adds the refits, or the
+    negative control, that are missing.
 
     \b
     A file of background knowledge may look like this:

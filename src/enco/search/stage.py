@@ -293,7 +293,7 @@ class _Workers(AbstractContextManager["_Workers"]):
         everyone, families = range(len(graph)), families_of(graph)
         asked = [j for j in everyone if first or not self._by_regression(*families[j])]
         networks = self._train(graph, asked, partial(_part, on_progress, 0, 2))
-        if self._wide:  # nothing is left of where Algorithm 1 has ended
+        if self._wide:  # the price of an edge follows the graph found so far, not the one of Algorithm 1
             self.evidence = self.problem.evidence(graph)
             self._regressed.clear()
         if first:
